@@ -1,0 +1,101 @@
+"""Files that appear whole or not at all."""
+
+import errno
+import json
+import os
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pteb_eval.errors import UserError
+
+PROVENANCE_KEY = b"pteb_eval"
+SCHEMA_VERSION = 1
+
+_DISK_ERRORS = {
+    errno.ENOSPC: "the disk is full: free some space and run again, nothing finished is lost",
+    errno.EDQUOT: "the disk quota is used up: free some space and run again, nothing finished is lost",
+    errno.EROFS: "the file system is read-only: choose a results folder that can be written",
+    errno.EACCES: "no permission to write there: choose a results folder that you may write",
+    errno.EPERM: "no permission to write there: choose a results folder that you may write",
+}
+
+
+@contextmanager
+def disk_errors(path: Path) -> Iterator[None]:
+    """Turn the disk's refusals into one clear line; other errors pass."""
+    try:
+        yield
+    except OSError as error:
+        reason = _DISK_ERRORS.get(error.errno or 0)
+        if reason is None:
+            raise
+        raise UserError(f"{path}: {reason}") from error
+
+
+@contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """A temporary name beside `path` to write to; renamed to `path` at the end, removed on failure.
+
+    The data is flushed to the disk before the rename, so that a crash leaves the old file or the
+    new one, never a part.
+    """
+    temporary = path.parent / f".{path.name}.{uuid.uuid4().hex}.tmp"
+    with disk_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            yield temporary
+            with temporary.open("rb") as written:
+                os.fsync(written.fileno())
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def write_table(path: Path, table: pa.Table, provenance: Mapping[str, Any]) -> None:
+    """Write a table as Parquet (zstd, page checksums) with its provenance in the file's metadata."""
+    stamp = json.dumps({"schema_version": SCHEMA_VERSION, **provenance}, sort_keys=True)
+    table = table.replace_schema_metadata({PROVENANCE_KEY: stamp.encode()})
+    with atomic_path(path) as temporary:
+        pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
+
+
+def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
+    """Read a Parquet file of this package, checking its pages and its schema version.
+
+    Raises:
+        UserError: if the file is missing, damaged, or written by a newer version.
+    """
+    try:
+        table = pq.read_table(path, columns=columns, page_checksum_verification=True)
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file: run the step that makes it first") from None
+    except (OSError, pa.ArrowException) as error:
+        line = str(error).splitlines()[0]
+        raise UserError(
+            f"{path}: unreadable ({line}): it is damaged; move it away and run again"
+        ) from error
+    version = provenance_of(table.schema).get("schema_version")
+    if version != SCHEMA_VERSION:
+        raise UserError(
+            f"{path}: schema version {version!r}, this pteb-eval reads {SCHEMA_VERSION}: "
+            "make the file again with this version"
+        )
+    return table
+
+
+def provenance_of(schema: pa.Schema) -> dict[str, Any]:
+    """The provenance that `write_table` put into a file's metadata; empty if there is none."""
+    stamp = (schema.metadata or {}).get(PROVENANCE_KEY)
+    return json.loads(stamp) if stamp else {}
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file (UTF-8, surrogates replaced), whole or not at all."""
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(text.encode("utf-8", "replace"))
