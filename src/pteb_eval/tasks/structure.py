@@ -18,12 +18,17 @@ class Instance(NamedTuple):
     Attributes:
         subset: mteb's subset, usually a language or language pair; `default` where there is none.
         split: the split of the data set.
-        row: id within the split: the row's number, or the query's own id.
+        row: id within the split: the row's number in the data set, or the query's own id; it stays
+            the same when other instances are left out.
+        part: empty for what is scored; `train` and `document` name what the scored ones lean on: a
+            row of the train split, a document of the corpus. These can be left out too, but are
+            never among `Structure.instances`, so they do not count as instances lost.
     """
 
     subset: str
     split: str
     row: str
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +73,25 @@ Task = Any  # mteb.AbsTask: mteb is imported where it is needed, not here
 class Structure(Protocol):
     """One shape of task. Nothing here changes the task it is given: the results are copies."""
 
-    roles: tuple[str, ...]
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The roles that its slots can have."""
+        ...
 
     def slots(self, task: Task) -> Iterator[tuple[Slot, str]]:
-        """Every slot with its text, for all evaluated subsets and splits and the train splits used."""
+        """Every slot whose text the evaluator reads and that is not blank, each once.
+
+        Covers all evaluated subsets and splits, and those rows of the train split that mteb's
+        undersampling picks: the rest would cost paraphrases that no score depends on.
+        """
         ...
 
     def replaced(self, task: Task, new_text: Callable[[Slot, str], str]) -> Task:
-        """A copy of the task in which each slot's text is `new_text(slot, text)`."""
+        """A copy of the task in which each slot's text is `new_text(slot, text)`.
+
+        The copy has the random state of `task`, so that both draw the same samples; a task that was
+        evaluated itself has moved on, so evaluate copies only.
+        """
         ...
 
     def instances(self, task: Task) -> list[Instance]:
@@ -83,7 +99,7 @@ class Structure(Protocol):
         ...
 
     def instance_of(self, task: Task, slot: Slot) -> tuple[Instance, ...]:
-        """The instances that cannot be scored fairly if this slot's text has no paraphrase."""
+        """What must be left out if this slot's text has no paraphrase: see `Instance.part`."""
         ...
 
     def without(self, task: Task, excluded: Set[Instance]) -> Task:

@@ -1,0 +1,221 @@
+"""Tasks made of a user's own files, as subclasses of mteb's task classes built on the spot."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+from pteb_eval.errors import UserError
+from pteb_eval.tasks.names import near
+from pteb_eval.tasks.structure import Task
+from pteb_eval.tasks.tables import Table, read_table
+
+SPLIT = "test"
+_COMMON = ("type", "name", "path", "format", "columns", "language", "description", "prompt")
+
+
+def file_task(settings: Mapping[str, Any]) -> Task:
+    """The task that a user's settings describe, loaded.
+
+    Args:
+        settings: `type`, `name`, `language` (such as `eng-Latn`; or a mapping from subset to
+            language), `path`; optionally `format`, `columns` (role to column name or number; the
+            role's own name is the default; `subset` names a column that divides the rows, as by
+            language), `description`, `prompt` (for instruction models); and what the type needs,
+            see docs/tasks.md.
+
+    Returns:
+        A loaded `AbsTask` with attribute `notes`; its data set's revision is the SHA-256 of the
+        file, or of the files' digests where there are several.
+
+    Raises:
+        UserError: any mistake in the settings or the files.
+    """
+    kind = settings.get("type")
+    if kind not in TYPES:
+        raise UserError(
+            f"task {settings.get('name')!r}: unknown type {kind!r}: use one of {', '.join(TYPES)}"
+        )
+    builder, own_keys = TYPES[kind]
+    for key in settings:
+        if key not in (*_COMMON, *own_keys):
+            raise UserError(
+                f"task {settings.get('name')!r}: unknown key {key!r}"
+                f"{near(key, (*_COMMON, *own_keys))}"
+            )
+    _check_name(settings.get("name"))
+    return builder(settings)
+
+
+def _check_name(name: Any) -> None:
+    from mteb.get_tasks import _TASKS_REGISTRY
+
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
+        raise UserError(
+            f"task name {name!r}: give a name of letters, digits, dots, dashes and underscores, "
+            "since it becomes a file's name"
+        )
+    if name in _TASKS_REGISTRY:
+        raise UserError(f"task name {name!r} is one of mteb's own: choose another name")
+
+
+def columns_of(settings: Mapping[str, Any], *roles: str) -> list[str | int]:
+    """The column of each role, by the settings or else of the role's own name."""
+    given = dict(settings.get("columns") or {})
+    for role in given:
+        if role not in (*roles, "subset"):
+            raise UserError(
+                f"task {settings['name']!r}: columns.{role} is unknown for type "
+                f"{settings['type']}: known are {', '.join((*roles, 'subset'))}"
+            )
+    return [given.get(role, role) for role in roles]
+
+
+def by_subset(
+    settings: Mapping[str, Any], table: Table, columns: Mapping[str, list[Any]]
+) -> dict[str, dict[str, list[Any]]]:
+    """Columns of each subset: one, `default`, unless `columns.subset` names a column."""
+    column = (settings.get("columns") or {}).get("subset")
+    if column is None:
+        return {"default": dict(columns)}
+    subsets: dict[str, list[int]] = {}
+    for row, subset in enumerate(table.texts(column)):
+        subsets.setdefault(subset, []).append(row)
+    return {
+        subset: {name: [values[row] for row in rows] for name, values in columns.items()}
+        for subset, rows in subsets.items()
+    }
+
+
+def make_task(
+    base: type[Any],
+    settings: Mapping[str, Any],
+    data: Mapping[str, Mapping[str, Mapping[str, list[Any]]]],
+    sha256: str,
+    main_score: str,
+    notes: Iterable[str] = (),
+    **attributes: Any,
+) -> Task:
+    """A loaded task of class `base`.
+
+    Args:
+        base: mteb's class.
+        settings: the user's.
+        data: columns by subset and split.
+        sha256: of the data.
+        main_score: mteb's name of the metric.
+        notes: one line each.
+        attributes: class attributes of the task.
+    """
+    from datasets import Dataset, DatasetDict
+
+    subsets = {
+        subset: DatasetDict({split: Dataset.from_dict(rows) for split, rows in splits.items()})
+        for subset, splits in data.items()
+    }
+    task = empty_task(base, settings, list(subsets), sha256, main_score, **attributes)
+    task.dataset = subsets if task.metadata.is_multilingual else subsets["default"]
+    task.data_loaded = True
+    task.notes = list(notes)
+    return task
+
+
+def empty_task(
+    base: type[Any],
+    settings: Mapping[str, Any],
+    subsets: Sequence[str],
+    sha256: str,
+    main_score: str,
+    **attributes: Any,
+) -> Task:
+    """A task of class `base` without its data; mteb's registry of tasks does not learn of it."""
+    from mteb.abstasks.task_metadata import TaskMetadata
+
+    name = settings["name"]
+    try:
+        metadata = TaskMetadata(
+            name=name,
+            type=_MTEB_TYPES[settings["type"]],
+            description=settings.get("description") or f"User's own task {name}",
+            dataset={"path": str(settings.get("path", name)), "revision": sha256},
+            prompt=settings.get("prompt"),
+            category="t2c" if "lassification" in _MTEB_TYPES[settings["type"]] else "t2t",
+            eval_splits=[SPLIT],
+            eval_langs=_languages(settings, subsets),
+            main_score=main_score,
+            is_public=False,
+        )
+        metadata._validate_metadata()
+    except ValueError as error:
+        line = " ".join(str(error).split())
+        raise UserError(f"task {name!r}: {line}") from None
+    return type(base.__name__, (base,), {"metadata": metadata, **attributes})()
+
+
+def _languages(settings: Mapping[str, Any], subsets: Sequence[str]) -> Any:
+    name, language = settings["name"], settings.get("language")
+    if not language:
+        raise UserError(
+            f"task {name!r}: no language: set language to the texts' language and script, such as "
+            "eng-Latn, deu-Latn, arb-Arab, zho-Hans"
+        )
+    if list(subsets) == ["default"]:
+        if not isinstance(language, str):
+            raise UserError(
+                f"task {name!r}: language is given by subset, but columns.subset names no column"
+            )
+        return [language]
+    if isinstance(language, str):
+        return {subset: [language] for subset in subsets}
+    for subset in subsets:
+        if subset not in language:
+            raise UserError(f"task {name!r}: no language for subset {subset!r}: add it to language")
+    return {
+        subset: [language[subset]] if isinstance(language[subset], str) else list(language[subset])
+        for subset in subsets
+    }
+
+
+def duplicates(items: Iterable[Hashable], what: str) -> list[str]:
+    """A note on how many rows repeat an earlier one, if any."""
+    repeated = sum(count - 1 for count in Counter(items).values())
+    return [f"{what} that repeat an earlier one, kept: {repeated}"] if repeated else []
+
+
+def _sts(settings: Mapping[str, Any]) -> Task:
+    from mteb.abstasks.sts import AbsTaskSTS
+
+    first, second, score = columns_of(settings, "sentence1", "sentence2", "score")
+    low, high = _score_range(settings)
+    table = read_table(settings["path"], settings.get("format"))
+    columns: dict[str, list[Any]] = {
+        "sentence1": table.texts(first),
+        "sentence2": table.texts(second),
+        "score": table.numbers(score, low, high),
+    }
+    notes = duplicates(zip(columns["sentence1"], columns["sentence2"], strict=True), "pairs")
+    data = {subset: {SPLIT: rows} for subset, rows in by_subset(settings, table, columns).items()}
+    return make_task(
+        AbsTaskSTS,
+        settings,
+        data,
+        table.sha256,
+        "cosine_spearman",
+        notes,
+        min_score=low,
+        max_score=high,
+    )
+
+
+def _score_range(settings: Mapping[str, Any], low: float = 0, high: float = 5) -> Any:
+    low, high = settings.get("min_score", low), settings.get("max_score", high)
+    if not low < high:
+        raise UserError(f"task {settings['name']!r}: min_score {low} is not below max_score {high}")
+    return low, high
+
+
+_MTEB_TYPES = {"sts": "STS"}
+_RANGE = ("min_score", "max_score")
+TYPES: dict[str, tuple[Callable[[Mapping[str, Any]], Task], tuple[str, ...]]] = {
+    "sts": (_sts, _RANGE),
+}

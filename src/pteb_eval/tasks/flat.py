@@ -1,0 +1,168 @@
+"""Tasks whose rows hold one text per column: STS, pair classification, classification."""
+
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from pteb_eval.tasks.copies import (
+    copy_task,
+    evaluated,
+    keep_rows,
+    positions,
+    row_numbers,
+    splits_of,
+    with_column,
+)
+from pteb_eval.tasks.sampling import pinned
+from pteb_eval.tasks.structure import Instance, ModelInput, Slot, Task
+
+
+class Read(NamedTuple):
+    """One pass of an evaluator over the rows of a split; `rows` are places in the split."""
+
+    subset: str
+    split: str
+    rows: Sequence[int]
+    scored: bool = True
+
+
+@dataclass(frozen=True)
+class Flat:
+    """Rows with a text in each of some columns; every row of the evaluated splits is scored.
+
+    Attributes:
+        roles: the text columns, in the order in which the evaluator encodes them.
+        prompt_types: what mteb passes as prompt type for each.
+    """
+
+    roles: tuple[str, ...]
+    prompt_types: tuple[str | None, ...]
+
+    def data(self, task: Task, subset: str, split: str) -> Any:
+        """The rows of a split as a `datasets.Dataset`."""
+        return splits_of(task, subset)[split]
+
+    def stored(self, data: Any) -> Any:
+        """Rows in the shape in which mteb wants them back."""
+        return data
+
+    def reads(self, task: Task) -> Iterator[Read]:
+        """What the evaluator reads, in its order."""
+        for subset, split in evaluated(task):
+            yield Read(subset, split, range(len(self.data(task, subset, split))))
+
+    def slots(self, task: Task) -> Iterator[tuple[Slot, str]]:
+        """See `Structure.slots`."""
+        task = pinned(task)
+        for (subset, split), rows in self._rows_by_split(task).items():
+            data = self.data(task, subset, split)
+            numbers = row_numbers(task, subset, split, len(data))
+            for role in self.roles:
+                texts = list(data[role])
+                for row in rows:
+                    if texts[row].strip():
+                        yield Slot(subset, split, role, str(numbers[row])), texts[row]
+
+    def replaced(self, task: Task, new_text: Callable[[Slot, str], str]) -> Task:
+        """See `Structure.replaced`."""
+        task = pinned(task)
+        new = copy_task(task)
+        for (subset, split), rows in self._rows_by_split(task).items():
+            data = self.data(task, subset, split)
+            numbers = row_numbers(task, subset, split, len(data))
+            for role in self.roles:
+                texts = list(data[role])
+                for row in rows:
+                    if texts[row].strip():
+                        slot = Slot(subset, split, role, str(numbers[row]))
+                        texts[row] = new_text(slot, texts[row])
+                data = with_column(data, role, texts)
+            splits_of(new, subset)[split] = self.stored(data)
+        return new
+
+    def instances(self, task: Task) -> list[Instance]:
+        """See `Structure.instances`."""
+        task = pinned(task)
+        found = []
+        for subset, split, rows, scored in self.reads(task):
+            if scored:
+                numbers = row_numbers(task, subset, split, len(self.data(task, subset, split)))
+                found += [Instance(subset, split, str(numbers[row])) for row in rows]
+        return found
+
+    def instance_of(self, task: Task, slot: Slot) -> tuple[Instance, ...]:
+        """The slot's row, or train row. See `Structure.instance_of`."""
+        part = "" if slot.split in task.eval_splits else "train"
+        return (Instance(slot.subset, slot.split, slot.row, part),)
+
+    def without(self, task: Task, excluded: Set[Instance]) -> Task:
+        """See `Structure.without`."""
+        task = pinned(task)
+        new = copy_task(task)
+        gone: dict[tuple[str, str], set[str]] = {}
+        for instance in excluded:
+            gone.setdefault((instance.subset, instance.split), set()).add(instance.row)
+        for (subset, split), rows in gone.items():
+            data = self.data(task, subset, split)
+            numbers = row_numbers(task, subset, split, len(data))
+            places = [place for place, number in enumerate(numbers) if str(number) not in rows]
+            splits_of(new, subset)[split] = self.stored(data.select(places))
+            keep_rows(new, subset, split, [numbers[place] for place in places])
+        return new
+
+    def inputs(self, task: Task) -> Iterator[ModelInput]:
+        """See `Structure.inputs`."""
+        task = pinned(task)
+        for subset, split, rows, _ in self.reads(task):
+            data = self.data(task, subset, split)
+            for role, prompt_type in zip(self.roles, self.prompt_types, strict=True):
+                texts = list(data[role])
+                for row in rows:
+                    yield ModelInput(texts[row], prompt_type, subset, split)
+
+    def _rows_by_split(self, task: Task) -> dict[tuple[str, str], list[int]]:
+        """Rows read of each split, which may be both the train and the test split."""
+        found: dict[tuple[str, str], set[int]] = {}
+        for subset, split, rows, _ in self.reads(task):
+            found.setdefault((subset, split), set()).update(rows)
+        return {part: sorted(rows) for part, rows in found.items()}
+
+
+class Pairs(Flat):
+    """Pair classification, whose splits may hold all pairs in the lists of one single row."""
+
+    def data(self, task: Task, subset: str, split: str) -> Any:
+        """One row per pair, as mteb makes it."""
+        from datasets import Dataset
+
+        data = splits_of(task, subset)[split]
+        if len(data) == 1 and isinstance(data[0][self.roles[0]], list):
+            return Dataset.from_dict(data[0])
+        return data
+
+    def stored(self, data: Any) -> Any:
+        """A single pair goes back into the one-row shape: mteb takes any single row for it."""
+        from datasets import Dataset
+
+        if len(data) == 1:
+            return Dataset.from_list([{name: [value] for name, value in data[0].items()}])
+        return data
+
+
+class Trained(Flat):
+    """Classification and regression: a classifier is trained on a sample of the train split."""
+
+    def reads(self, task: Task) -> Iterator[Read]:
+        """The train sample of all experiments, then the test rows, for each subset and split."""
+        for subset, split in evaluated(task):
+            if not task.is_cross_validation:
+                train = self.data(task, subset, task.train_split)
+                wanted = task.train_rows(subset)
+                rows = positions(task, subset, task.train_split, wanted, len(train))
+                yield Read(subset, task.train_split, rows, scored=False)
+            yield Read(subset, split, range(len(self.data(task, subset, split))))
+
+
+def prompt_type(value: Any) -> str | None:
+    """`query`, `document` or None for mteb's `PromptType`."""
+    return None if value is None else str(value.value)

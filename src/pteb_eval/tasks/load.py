@@ -1,0 +1,122 @@
+"""From a task's settings to the task, and from a task to its structure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pteb_eval.errors import UserError
+from pteb_eval.tasks.flat import Flat, Pairs, Trained, prompt_type
+from pteb_eval.tasks.names import near
+from pteb_eval.tasks.sampling import pinned
+from pteb_eval.tasks.structure import Structure, Task
+
+
+def load_task(settings: Mapping[str, Any]) -> Task:
+    """Load a task with its data, all samples drawn.
+
+    Args:
+        settings: JSON values, either of a task of mteb: `{"mteb": name, "revision": 40 hexadecimal
+            digits or null, "subsets": list or null, "splits": list or null}`; or of the user's own
+            files: `{"type": "sts", "name": ..., "path": ..., ...}`, see `pteb_eval.tasks.files`.
+
+    Returns:
+        An `AbsTask` that is loaded. Its attribute `notes` lists what a user should know of the
+        data, one line each. Evaluate copies of it (`Structure.replaced`), not the task itself.
+
+    Raises:
+        UserError: unknown name, subset or split, data that cannot be had, a task that cannot be
+            reworded, or any mistake in a user's file.
+    """
+    if "mteb" in settings:
+        task = _mteb_task(settings)
+        structure_for(task)  # refuses before anything is fetched
+        _fetch(task)
+    else:
+        from pteb_eval.tasks.files import file_task
+
+        task = file_task(settings)
+    task = pinned(task)
+    task.notes = list(getattr(task, "notes", []))
+    return task
+
+
+def structure_for(task: Task) -> Structure:
+    """The structure of a task, by its class in mteb.
+
+    Raises:
+        UserError: for tasks that cannot be reworded sensibly, with the reason.
+    """
+    from mteb import abstasks
+    from mteb.abstasks.pair_classification import AbsTaskPairClassification
+    from mteb.abstasks.sts import AbsTaskSTS
+
+    _refuse(task)
+    if isinstance(task, AbsTaskSTS):
+        prompts = (prompt_type(task.input1_prompt_type), prompt_type(task.input2_prompt_type))
+        return Flat(tuple(task.column_names), prompts)
+    if isinstance(task, AbsTaskPairClassification):
+        prompts = (prompt_type(task.input1_prompt_type), prompt_type(task.input2_prompt_type))
+        return Pairs((task.input1_column_name, task.input2_column_name), prompts)
+    if isinstance(task, abstasks.AbsTaskClassification):
+        return Trained((task.input_column_name,), (None,))
+    raise UserError(
+        f"{task.metadata.name}: tasks of type {task.metadata.type} have no rewording here: "
+        "choose a text task of another type"
+    )
+
+
+def _refuse(task: Task) -> None:
+    name, modalities = task.metadata.name, set(task.metadata.modalities)
+    if task.is_aggregate:
+        parts = ", ".join(part.metadata.name for part in task.metadata.tasks[:3])
+        raise UserError(f"{name} is a mean over other tasks: name those instead ({parts}, ...)")
+    if modalities != {"text"}:
+        other = " and ".join(sorted(modalities - {"text"}))
+        raise UserError(f"{name} needs {other}: only text can be reworded, choose a text task")
+    owner = next(cls for cls in type(task).__mro__ if "_evaluate_subset" in vars(cls))
+    if not owner.__module__.startswith(("mteb.abstasks", __package__)):
+        raise UserError(
+            f"{name} scores in a way of its own ({owner.__module__}), which single texts cannot be "
+            "exchanged in: choose another task"
+        )
+
+
+def _mteb_task(settings: Mapping[str, Any]) -> Task:
+    import mteb
+    from mteb.get_tasks import _TASKS_REGISTRY
+
+    name, subsets, splits = settings["mteb"], settings.get("subsets"), settings.get("splits")
+    if name not in _TASKS_REGISTRY:
+        raise UserError(f"unknown mteb task {name!r}{near(name, _TASKS_REGISTRY)}")
+    task = mteb.get_task(name)
+    for wanted, there, word in (
+        (subsets, task.metadata.hf_subsets, "subset"),
+        (splits, task.metadata.eval_splits, "split"),
+    ):
+        for value in wanted or ():
+            if value not in there:
+                raise UserError(
+                    f"{name}: no {word} {value!r}; it has {', '.join(sorted(there)[:40])}"
+                )
+    task = mteb.get_task(name, hf_subsets=subsets, eval_splits=splits)
+    if revision := settings.get("revision"):
+        dataset = {**task.metadata.dataset, "revision": revision}
+        task.metadata = task.metadata.model_copy(update={"dataset": dataset})
+    return task
+
+
+def _fetch(task: Task) -> None:
+    from datasets.exceptions import DatasetsError
+    from huggingface_hub.errors import HfHubHTTPError
+
+    where = task.metadata.dataset
+    try:
+        task.load_data()
+        if hasattr(task, "convert_v1_dataset_format_to_v2"):
+            task.convert_v1_dataset_format_to_v2(num_proc=None)
+    except (OSError, DatasetsError, HfHubHTTPError, ValueError) as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
+        raise UserError(
+            f"{task.metadata.name}: no data of {where['path']} at revision {where['revision']} "
+            f"({reason}): fetch it where there is a network (pteb-eval fetch), with the same cache "
+            "folder (HF_HOME)"
+        ) from error
