@@ -14,17 +14,14 @@ class _Sorted:
         steps = np.diff(column[self.order], prepend=np.nan) != 0
         self.starts = None if steps.all() else np.flatnonzero(steps)
 
-    def groups(self, rows: Array) -> Array:
+    def groups(self, rows: Array, out: Array | None = None) -> Array:
         """Sums of rows over equal values, by rising value, (n_groups, n_resamples)."""
-        ordered = rows[self.order]
+        # Numpy buffers the output unless told that no index can be out of bounds.
+        ordered: Array = np.take(rows, self.order, axis=0, out=out, mode="clip")
         if self.starts is None:
             return ordered
-        return np.asarray(np.add.reduceat(ordered, self.starts, axis=0))
-
-    def spread(self, groups: Array) -> Array:
-        """n³ − n less Σ(t³ − t): twelve times the ranks' squared deviations from their mean."""
-        n = groups.sum(axis=0)
-        return np.asarray(n**3 - (groups**3).sum(axis=0))
+        sums: Array = np.add.reduceat(ordered, self.starts, axis=0)
+        return sums
 
     def level(self, rows: Array) -> Array:
         """Each row's share below it and half its own, less half of all; in the rows' own order.
@@ -35,9 +32,15 @@ class _Sorted:
         level = np.cumsum(groups, axis=0) - groups / 2 - groups.sum(axis=0) / 2
         if self.starts is not None:
             level = np.repeat(level, np.diff(self.starts, append=len(self.order)), axis=0)
-        ranks = np.empty_like(level)
+        ranks: Array = np.empty(rows.shape)
         ranks[self.order] = level
         return ranks
+
+
+def _spread(groups: Array) -> Array:
+    """n³ − n less Σ(t³ − t): twelve times the ranks' squared deviations from their mean."""
+    n = groups.sum(axis=0)
+    return np.asarray(n**3 - np.einsum("ij,ij,ij->j", groups, groups, groups))
 
 
 class Spearman:
@@ -55,23 +58,28 @@ class Spearman:
         self.values = as_values(values, self.gold.size)
         self._gold = _Sorted(self.gold)
         self._columns = [_Sorted(column) for column in self.values]
-        finite = np.isfinite(self.values).all(axis=1)
-        self._defined: NDArray[np.bool_] = finite & bool(np.isfinite(self.gold).all())
+        self._defined = [bool(np.isfinite(row + self.gold).all()) for row in self.values]
 
     def resampled(self, counts: Array) -> Array:
         """See `Statistic.resampled`."""
         weighted = counts * self._gold.level(counts)
-        gold_spread = self._gold.spread(self._gold.groups(counts))
-        untied_spread = counts.sum(axis=0) ** 3 - (counts**3).sum(axis=0)
+        gold_spread = _spread(self._gold.groups(counts))
+        untied_spread = _spread(counts)
+        untied_half = np.einsum("ij,ij->j", weighted, counts) / 2
+        # Written to again and again: fresh megabytes for each column would cost more than the sums.
+        drawn_out, gold_out, below = (np.empty_like(counts) for _ in range(3))
         result = np.full((len(self.values), counts.shape[1]), np.nan)
         for row, column in enumerate(self._columns):
             if not self._defined[row]:
                 continue
-            groups = column.groups(counts)
-            spread = untied_spread if column.starts is None else column.spread(groups)
-            # The weighted gold ranks sum to zero, so the similarities' ranks need no centring.
-            ranks = np.cumsum(groups, axis=0) - groups / 2
-            covariance = np.einsum("ij,ij->j", column.groups(weighted), ranks)
+            spread, half = untied_spread, untied_half
+            drawn, gold = column.groups(counts, drawn_out), column.groups(weighted, gold_out)
+            if column.starts is not None:
+                spread, half = _spread(drawn), np.einsum("ij,ij->j", gold, drawn) / 2
+            # A group's ranks average (all drawn up to it) − (half of its own) + ½, and the weighted
+            # gold ranks sum to zero, so constants drop out.
+            up_to = np.cumsum(drawn, axis=0, out=below[: len(drawn)])
+            covariance = np.einsum("ij,ij->j", gold, up_to) - half
             with np.errstate(invalid="ignore", divide="ignore"):
                 result[row] = 12 * covariance / np.sqrt(gold_spread * spread)
         return result
