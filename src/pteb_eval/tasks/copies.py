@@ -62,10 +62,15 @@ def positions(
 
 
 def with_column(data: Any, name: str, values: list[Any]) -> Any:
-    """A `datasets.Dataset` with one column's values exchanged, type and order of columns kept."""
+    """A `datasets.Dataset` with one column's values exchanged, type and order of columns kept.
+
+    The same object if the values are the same: a corpus that is not reworded is not copied.
+    """
     import pyarrow as pa
     from datasets import Dataset
 
+    if values == list(data[name]):
+        return data
     table = data.with_format("arrow")[:]
     index = table.schema.get_field_index(name)
     field = table.schema.field(index)

@@ -1,7 +1,7 @@
 """Tasks whose rows hold one text per column: STS, pair classification, classification."""
 
 from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from pteb_eval.tasks.copies import (
@@ -51,6 +51,14 @@ class Flat:
         for subset, split in evaluated(task):
             yield Read(subset, split, range(len(self.data(task, subset, split))))
 
+    def texts(self, cell: Any) -> Sequence[str]:
+        """The texts of a cell."""
+        return [cell]
+
+    def cell(self, texts: list[str]) -> Any:
+        """A cell of these texts."""
+        return texts[0]
+
     def slots(self, task: Task) -> Iterator[tuple[Slot, str]]:
         """See `Structure.slots`."""
         task = pinned(task)
@@ -58,26 +66,28 @@ class Flat:
             data = self.data(task, subset, split)
             numbers = row_numbers(task, subset, split, len(data))
             for role in self.roles:
-                texts = list(data[role])
+                cells = list(data[role])
                 for row in rows:
-                    if texts[row].strip():
-                        yield Slot(subset, split, role, str(numbers[row])), texts[row]
+                    for position, text in enumerate(self.texts(cells[row])):
+                        if text.strip():
+                            yield Slot(subset, split, role, str(numbers[row]), position), text
 
     def replaced(self, task: Task, new_text: Callable[[Slot, str], str]) -> Task:
         """See `Structure.replaced`."""
         task = pinned(task)
         new = copy_task(task)
         for (subset, split), rows in self._rows_by_split(task).items():
-            data = self.data(task, subset, split)
+            old = data = self.data(task, subset, split)
             numbers = row_numbers(task, subset, split, len(data))
             for role in self.roles:
-                texts = list(data[role])
+                cells = list(data[role])
                 for row in rows:
-                    if texts[row].strip():
-                        slot = Slot(subset, split, role, str(numbers[row]))
-                        texts[row] = new_text(slot, texts[row])
-                data = with_column(data, role, texts)
-            splits_of(new, subset)[split] = self.stored(data)
+                    slot = Slot(subset, split, role, str(numbers[row]))
+                    texts = renewed(slot, self.texts(cells[row]), new_text)
+                    cells[row] = self.cell(texts)
+                data = with_column(data, role, cells)
+            if data is not old:
+                splits_of(new, subset)[split] = self.stored(data)
         return new
 
     def instances(self, task: Task) -> list[Instance]:
@@ -116,9 +126,10 @@ class Flat:
         for subset, split, rows, _ in self.reads(task):
             data = self.data(task, subset, split)
             for role, prompt_type in zip(self.roles, self.prompt_types, strict=True):
-                texts = list(data[role])
+                cells = list(data[role])
                 for row in rows:
-                    yield ModelInput(texts[row], prompt_type, subset, split)
+                    for text in self.texts(cells[row]):
+                        yield ModelInput(text, prompt_type, subset, split)
 
     def _rows_by_split(self, task: Task) -> dict[tuple[str, str], list[int]]:
         """Rows read of each split, which may be both the train and the test split."""
@@ -161,6 +172,64 @@ class Trained(Flat):
                 rows = positions(task, subset, task.train_split, wanted, len(train))
                 yield Read(subset, task.train_split, rows, scored=False)
             yield Read(subset, split, range(len(self.data(task, subset, split))))
+
+
+class Summaries(Flat):
+    """Summarization: each row holds lists of summaries and is scored as one."""
+
+    def texts(self, cell: Any) -> Sequence[str]:
+        """The summaries of a cell."""
+        return cell  # type: ignore[no-any-return]
+
+    def cell(self, texts: list[str]) -> Any:
+        """A list of summaries."""
+        return texts
+
+
+class Clusters(Flat):
+    """Clustering of one text per row, of which mteb may take a sample."""
+
+    def reads(self, task: Task) -> Iterator[Read]:
+        """The sampled rows, in the order of the sample."""
+        for subset, split in evaluated(task):
+            n_rows = len(self.data(task, subset, split))
+            yield Read(subset, split, task.sampled_rows(subset, split, n_rows))
+
+
+class MultilabelTrained(Trained):
+    """Multilabel classification, which samples large test splits, too."""
+
+    def reads(self, task: Task) -> Iterator[Read]:
+        """The train sample of all experiments, then the sampled test rows."""
+        for subset, split in evaluated(task):
+            train = self.data(task, subset, task.train_split)
+            wanted = task.train_rows(subset, split)
+            rows = positions(task, subset, task.train_split, wanted, len(train))
+            yield Read(subset, task.train_split, rows, scored=False)
+            n_rows = len(self.data(task, subset, split))
+            yield Read(subset, split, task.sampled_rows(subset, split, n_rows))
+
+
+class ZeroShot(Flat):
+    """Zero-shot classification: the texts are slots; the candidate labels are kept as they are.
+
+    A label is a name that the evaluation compares with, not something that somebody wrote.
+    """
+
+    def inputs(self, task: Task) -> Iterator[ModelInput]:
+        """The candidate labels and the texts, for each subset and split."""
+        for subset, split in evaluated(task):
+            for label in task.get_candidate_labels():
+                yield ModelInput(label, None, subset, split)
+        yield from super().inputs(task)
+
+
+def renewed(slot: Slot, texts: Sequence[str], new_text: Callable[[Slot, str], str]) -> list[str]:
+    """The texts of a cell after `new_text`; blank ones are no slots and stay."""
+    return [
+        new_text(replace(slot, position=position), text) if text.strip() else text
+        for position, text in enumerate(texts)
+    ]
 
 
 def prompt_type(value: Any) -> str | None:

@@ -1,11 +1,22 @@
 """From a task's settings to the task, and from a task to its structure."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pteb_eval.errors import UserError
-from pteb_eval.tasks.flat import Flat, Pairs, Trained, prompt_type
+from pteb_eval.tasks.flat import (
+    Clusters,
+    Flat,
+    MultilabelTrained,
+    Pairs,
+    Summaries,
+    Trained,
+    ZeroShot,
+    prompt_type,
+)
+from pteb_eval.tasks.listed import Bitext, ClusterSets, ParallelBitext, languages_of
 from pteb_eval.tasks.names import near
+from pteb_eval.tasks.retrieval import Retrieval
 from pteb_eval.tasks.sampling import pinned
 from pteb_eval.tasks.structure import Structure, Task
 
@@ -45,23 +56,59 @@ def structure_for(task: Task) -> Structure:
     Raises:
         UserError: for tasks that cannot be reworded sensibly, with the reason.
     """
-    from mteb import abstasks
-    from mteb.abstasks.pair_classification import AbsTaskPairClassification
-    from mteb.abstasks.sts import AbsTaskSTS
-
     _refuse(task)
-    if isinstance(task, AbsTaskSTS):
-        prompts = (prompt_type(task.input1_prompt_type), prompt_type(task.input2_prompt_type))
-        return Flat(tuple(task.column_names), prompts)
-    if isinstance(task, AbsTaskPairClassification):
-        prompts = (prompt_type(task.input1_prompt_type), prompt_type(task.input2_prompt_type))
-        return Pairs((task.input1_column_name, task.input2_column_name), prompts)
-    if isinstance(task, abstasks.AbsTaskClassification):
-        return Trained((task.input_column_name,), (None,))
+    for base, build in _builders():
+        if isinstance(task, base):
+            return build(task)
     raise UserError(
         f"{task.metadata.name}: tasks of type {task.metadata.type} have no rewording here: "
         "choose a text task of another type"
     )
+
+
+def _builders() -> tuple[tuple[Any, Callable[[Task], Structure]], ...]:
+    """Classes of mteb, a subclass before its parent, and how to make the structure."""
+    from mteb import abstasks
+
+    def input_column(structure: type[Flat]) -> Callable[[Task], Structure]:
+        return lambda task: structure((task.input_column_name,), (None,))
+
+    return (
+        (abstasks.AbsTaskRetrieval, lambda task: Retrieval()),
+        (abstasks.AbsTaskSTS, lambda task: Flat(tuple(task.column_names), _pair_prompts(task))),
+        (
+            abstasks.AbsTaskPairClassification,
+            lambda task: Pairs(
+                (task.input1_column_name, task.input2_column_name), _pair_prompts(task)
+            ),
+        ),
+        (abstasks.AbsTaskMultilabelClassification, input_column(MultilabelTrained)),
+        (abstasks.AbsTaskClassification, input_column(Trained)),
+        (abstasks.AbsTaskClustering, input_column(Clusters)),
+        (
+            abstasks.AbsTaskClusteringLegacy,
+            lambda task: ClusterSets((task.input_column_name,), (None,), task.label_column_name),
+        ),
+        (abstasks.AbsTaskZeroShotClassification, input_column(ZeroShot)),
+        (abstasks.AbsTaskBitextMining, _bitext),
+        (
+            abstasks.AbsTaskSummarization,
+            lambda task: Summaries(
+                (task.human_summaries_column_name, task.machine_summaries_column_name), (None, None)
+            ),
+        ),
+    )
+
+
+def _pair_prompts(task: Task) -> tuple[str | None, str | None]:
+    return prompt_type(task.input1_prompt_type), prompt_type(task.input2_prompt_type)
+
+
+def _bitext(task: Task) -> Structure:
+    if task.parallel_subsets:
+        roles = languages_of(task.hf_subsets)
+        return ParallelBitext(roles, (None,) * len(roles))
+    return Bitext(tuple(task._DEFAULT_PAIR[0]), (None, None))
 
 
 def _refuse(task: Task) -> None:
