@@ -15,8 +15,9 @@ class Retrieval:
 
     A query is reworded without its instruction, which is kept and joined as mteb joins it; the
     turns of a conversation are one slot each. A document's title is kept, since it is a name; its
-    body is the slot. A document without paraphrase takes along the queries that it is relevant to; for all
-    others it is only one wrong answer less, so it leaves the corpus and the lists on both sides.
+    body is the slot. A document without paraphrase takes along the queries that it is relevant to;
+    for all others it is only one wrong answer less, so it leaves the corpus and the lists on both
+    sides.
     """
 
     roles = (QUERY, DOCUMENT)

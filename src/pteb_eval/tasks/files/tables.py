@@ -25,7 +25,7 @@ class Table:
         path: the file.
         names: names of the columns; empty for a file without header.
         rows: the cells of each row.
-        places: `line 12` or `row 12` for each row, for messages; counted from 1.
+        places: where each row stands, for messages: `data.csv: line 12`, counted from 1.
         sha256: digest of the file's bytes, 64 hexadecimal digits.
     """
 
@@ -45,37 +45,33 @@ class Table:
         for row, place in zip(self.rows, self.places, strict=True):
             if len(row) <= index:
                 raise UserError(
-                    f"{self.path}: {place} has {len(row)} columns, column {name!r} is number "
+                    f"{place} has {len(row)} columns, column {name!r} is number "
                     f"{index}, counted from 0: mend the row, or set format.delimiter and "
                     "format.quoting to what the file uses"
                 )
         return [row[index] for row in self.rows]
 
-    def has(self, name: str | int) -> bool:
-        """Whether the file has this column."""
-        return name in self.names if isinstance(name, str) else True
-
     def texts(self, name: str | int) -> list[str]:
         """A column of texts, none of them blank."""
-        return [self.text(cell, name, place) for cell, place in self._cells(name)]
+        return [self.text(cell, name, place) for cell, place in self.cells(name)]
 
-    def text(self, value: Any, name: str | int, place: str) -> str:
+    @staticmethod
+    def text(value: Any, name: str | int, place: str) -> str:
         """One cell as a text."""
         if not isinstance(value, str):
             raise UserError(
-                f"{self.path}: {place}: column {name!r} holds {value!r}, not a text: "
+                f"{place}: column {name!r} holds {value!r}, not a text: "
                 "name another column or mend the file"
             )
         if not value.strip():
             raise UserError(
-                f"{self.path}: {place}: the text in column {name!r} is empty: "
-                "fill it in or delete the row"
+                f"{place}: the text in column {name!r} is empty: fill it in or delete the row"
             )
         return value
 
     def numbers(self, name: str | int, low: float, high: float) -> list[float]:
         """A column of numbers between `low` and `high`."""
-        return [self.number(cell, name, place, low, high) for cell, place in self._cells(name)]
+        return [self.number(cell, name, place, low, high) for cell, place in self.cells(name)]
 
     def number(self, value: Any, name: str | int, place: str, low: float, high: float) -> float:
         """One cell as a number between `low` and `high`."""
@@ -85,17 +81,16 @@ class Table:
             number = math.nan
         if math.isnan(number):
             hint = "" if self.names else " (does the file have a header? set format.header: true)"
-            raise UserError(
-                f"{self.path}: {place}: {value!r} in column {name!r} is not a number{hint}"
-            )
+            raise UserError(f"{place}: {value!r} in column {name!r} is not a number{hint}")
         if not low <= number <= high:
             raise UserError(
-                f"{self.path}: {place}: {value!r} in column {name!r} is outside "
+                f"{place}: {value!r} in column {name!r} is outside "
                 f"[{low:g}, {high:g}]: mend it, or set min_score and max_score to the file's range"
             )
         return number
 
-    def _cells(self, name: str | int) -> list[tuple[Any, str]]:
+    def cells(self, name: str | int) -> list[tuple[Any, str]]:
+        """All cells of a column with their places."""
         return list(zip(self.column(name), self.places, strict=True))
 
     def _index(self, name: str | int) -> int:
@@ -113,6 +108,36 @@ class Table:
 
         there = ", ".join(repr(known) for known in self.names[:20])
         raise UserError(f"{self.path}: no column {name!r}{near(name, self.names)} (it has {there})")
+
+
+def read_tables(
+    paths: str | Path | Sequence[str | Path], settings: Mapping[str, Any] | None = None
+) -> Table:
+    """Read one file, or several of the same columns one after the other; see `read_table`."""
+    if isinstance(paths, str | Path):
+        return read_table(paths, settings)
+    tables = [read_table(path, settings) for path in paths]
+    if not tables:
+        raise UserError("a list of files is empty: name at least one")
+    first = tables[0]
+    for table in tables[1:]:
+        if table.names != first.names:
+            raise UserError(
+                f"{table.path}: its columns ({', '.join(table.names)}) are not those of "
+                f"{first.path} ({', '.join(first.names)})"
+            )
+    return Table(
+        first.path,
+        first.names,
+        [row for table in tables for row in table.rows],
+        [place for table in tables for place in table.places],
+        joint_sha256(*(table.sha256 for table in tables)),
+    )
+
+
+def joint_sha256(*digests: str) -> str:
+    """One digest of several files: of their digests, line by line."""
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest()
 
 
 def read_table(path: str | Path, settings: Mapping[str, Any] | None = None) -> Table:
@@ -149,7 +174,7 @@ def read_table(path: str | Path, settings: Mapping[str, Any] | None = None) -> T
     names, rows, places = _READERS[kind](path, raw, settings)
     if not rows:
         raise UserError(f"{path}: no rows")
-    return Table(path, tuple(names), rows, places, sha256)
+    return Table(path, tuple(names), rows, [f"{path}: {place}" for place in places], sha256)
 
 
 _Cells = tuple[Sequence[str], Sequence[Sequence[Any]], Sequence[str]]

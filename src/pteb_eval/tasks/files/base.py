@@ -1,62 +1,23 @@
-"""Tasks made of a user's own files, as subclasses of mteb's task classes built on the spot."""
+"""What the builders of tasks from files share: columns by role, subsets, metadata, notes."""
 
-import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from pteb_eval.errors import UserError
-from pteb_eval.tasks.names import near
+from pteb_eval.tasks.files.tables import Table
 from pteb_eval.tasks.structure import Task
-from pteb_eval.tasks.tables import Table, read_table
 
 SPLIT = "test"
-_COMMON = ("type", "name", "path", "format", "columns", "language", "description", "prompt")
-
-
-def file_task(settings: Mapping[str, Any]) -> Task:
-    """The task that a user's settings describe, loaded.
-
-    Args:
-        settings: `type`, `name`, `language` (such as `eng-Latn`; or a mapping from subset to
-            language), `path`; optionally `format`, `columns` (role to column name or number; the
-            role's own name is the default; `subset` names a column that divides the rows, as by
-            language), `description`, `prompt` (for instruction models); and what the type needs,
-            see docs/tasks.md.
-
-    Returns:
-        A loaded `AbsTask` with attribute `notes`; its data set's revision is the SHA-256 of the
-        file, or of the files' digests where there are several.
-
-    Raises:
-        UserError: any mistake in the settings or the files.
-    """
-    kind = settings.get("type")
-    if kind not in TYPES:
-        raise UserError(
-            f"task {settings.get('name')!r}: unknown type {kind!r}: use one of {', '.join(TYPES)}"
-        )
-    builder, own_keys = TYPES[kind]
-    for key in settings:
-        if key not in (*_COMMON, *own_keys):
-            raise UserError(
-                f"task {settings.get('name')!r}: unknown key {key!r}"
-                f"{near(key, (*_COMMON, *own_keys))}"
-            )
-    _check_name(settings.get("name"))
-    return builder(settings)
-
-
-def _check_name(name: Any) -> None:
-    from mteb.get_tasks import _TASKS_REGISTRY
-
-    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name):
-        raise UserError(
-            f"task name {name!r}: give a name of letters, digits, dots, dashes and underscores, "
-            "since it becomes a file's name"
-        )
-    if name in _TASKS_REGISTRY:
-        raise UserError(f"task name {name!r} is one of mteb's own: choose another name")
+MTEB_TYPES = {
+    "sts": "STS",
+    "pair_classification": "PairClassification",
+    "classification": "Classification",
+    "clustering": "Clustering",
+    "retrieval": "Retrieval",
+    "reranking": "Reranking",
+    "summarization": "Summarization",
+}
 
 
 def columns_of(settings: Mapping[str, Any], *roles: str) -> list[str | int]:
@@ -135,11 +96,11 @@ def empty_task(
     try:
         metadata = TaskMetadata(
             name=name,
-            type=_MTEB_TYPES[settings["type"]],
+            type=MTEB_TYPES[settings["type"]],
             description=settings.get("description") or f"User's own task {name}",
             dataset={"path": str(settings.get("path", name)), "revision": sha256},
             prompt=settings.get("prompt"),
-            category="t2c" if "lassification" in _MTEB_TYPES[settings["type"]] else "t2t",
+            category="t2c" if "lassification" in MTEB_TYPES[settings["type"]] else "t2t",
             eval_splits=[SPLIT],
             eval_langs=_languages(settings, subsets),
             main_score=main_score,
@@ -180,42 +141,3 @@ def duplicates(items: Iterable[Hashable], what: str) -> list[str]:
     """A note on how many rows repeat an earlier one, if any."""
     repeated = sum(count - 1 for count in Counter(items).values())
     return [f"{what} that repeat an earlier one, kept: {repeated}"] if repeated else []
-
-
-def _sts(settings: Mapping[str, Any]) -> Task:
-    from mteb.abstasks.sts import AbsTaskSTS
-
-    first, second, score = columns_of(settings, "sentence1", "sentence2", "score")
-    low, high = _score_range(settings)
-    table = read_table(settings["path"], settings.get("format"))
-    columns: dict[str, list[Any]] = {
-        "sentence1": table.texts(first),
-        "sentence2": table.texts(second),
-        "score": table.numbers(score, low, high),
-    }
-    notes = duplicates(zip(columns["sentence1"], columns["sentence2"], strict=True), "pairs")
-    data = {subset: {SPLIT: rows} for subset, rows in by_subset(settings, table, columns).items()}
-    return make_task(
-        AbsTaskSTS,
-        settings,
-        data,
-        table.sha256,
-        "cosine_spearman",
-        notes,
-        min_score=low,
-        max_score=high,
-    )
-
-
-def _score_range(settings: Mapping[str, Any], low: float = 0, high: float = 5) -> Any:
-    low, high = settings.get("min_score", low), settings.get("max_score", high)
-    if not low < high:
-        raise UserError(f"task {settings['name']!r}: min_score {low} is not below max_score {high}")
-    return low, high
-
-
-_MTEB_TYPES = {"sts": "STS"}
-_RANGE = ("min_score", "max_score")
-TYPES: dict[str, tuple[Callable[[Mapping[str, Any]], Task], tuple[str, ...]]] = {
-    "sts": (_sts, _RANGE),
-}
