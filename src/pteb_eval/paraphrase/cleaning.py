@@ -89,8 +89,11 @@ def clean(raw: str, original: str = "") -> str:
         original: the text that was to be reworded, if at hand: marks that it has itself (quotation
             marks around it, a label, a list, markdown) are kept in the answer.
     """
-    text = _TOKENS.sub("", _CHANNEL.sub("", _THINKING.sub("", raw))).strip()
-    original = original.strip()
+    text, original = raw, original.strip()
+    for pattern in (_THINKING, _CHANNEL, _TOKENS):
+        if not pattern.search(original):
+            text = pattern.sub("", text)
+    text = text.strip()
     while True:
         peeled = _peel(text, original).strip()
         if peeled == text:
