@@ -17,7 +17,7 @@ def text_id(text: str) -> str:
 
 
 def canonical_json(value: Any) -> str:
-    """The one JSON text of a value: sorted keys, no spaces, so that equal settings are equal strings."""
+    """The one JSON text of a value: sorted keys, no spaces; equal settings are equal strings."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 

@@ -19,7 +19,7 @@ SCHEMA_VERSION = 1
 
 _DISK_ERRORS = {
     errno.ENOSPC: "the disk is full: free some space and run again, nothing finished is lost",
-    errno.EDQUOT: "the disk quota is used up: free some space and run again, nothing finished is lost",
+    errno.EDQUOT: "the quota is used up: free some space and run again, nothing finished is lost",
     errno.EROFS: "the file system is read-only: choose a results folder that can be written",
     errno.EACCES: "no permission to write there: choose a results folder that you may write",
     errno.EPERM: "no permission to write there: choose a results folder that you may write",
@@ -58,7 +58,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
 
 
 def write_table(path: Path, table: pa.Table, provenance: Mapping[str, Any]) -> None:
-    """Write a table as Parquet (zstd, page checksums) with its provenance in the file's metadata."""
+    """Write a table as Parquet (zstd, page checksums), its provenance in the file's metadata."""
     stamp = json.dumps({"schema_version": SCHEMA_VERSION, **provenance}, sort_keys=True)
     table = table.replace_schema_metadata({PROVENANCE_KEY: stamp.encode()})
     with atomic_path(path) as temporary:

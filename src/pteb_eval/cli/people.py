@@ -1,0 +1,179 @@
+"""The verbs for people: run, plan, list, show."""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pteb_eval.errors import UserError
+
+DEMO = Path("config/demo.yaml")
+Config = Annotated[Path, typer.Argument(help="Configuration file.", show_default=True)]
+
+
+def run(
+    config: Config = DEMO,
+    cores: Annotated[int, typer.Option(help="Cores to use; 0: all.", min=0)] = 0,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only show the jobs.")] = False,
+    arguments: Annotated[
+        list[str] | None, typer.Argument(help="More arguments for Snakemake, after `--`.")
+    ] = None,
+) -> None:
+    """Run a configuration: the same as `snakemake --cores N --configfile CONFIG`."""
+    from pteb_eval.config import load_config
+
+    loaded = load_config(config)
+    if not Path("Snakefile").is_file():
+        raise UserError(
+            "no Snakefile here: run this in the folder of the pteb-eval repository, or call "
+            "snakemake with --snakefile"
+        )
+    command = [sys.executable, "-m", "snakemake", "--cores", str(cores or os.cpu_count() or 1)]
+    command += ["--configfile", str(config), *(["-n"] if dry_run else []), *(arguments or [])]
+    status = subprocess.run(command, check=False).returncode
+    if status == 0 and not dry_run:
+        typer.echo(f"Report: {Path('results') / loaded.name / 'report.html'}")
+    raise typer.Exit(status)
+
+
+def plan(config: Config = DEMO) -> None:
+    """Show texts, generations and vectors of a run: in all, cached, to do, and how long."""
+    _quiet()
+    from pteb_eval.config import load_config
+    from pteb_eval.plan import plan as make_plan
+    from pteb_eval.progress import duration
+    from pteb_eval.workflow import Workflow
+
+    works = list(make_plan(Workflow(load_config(config))))
+    rows = [
+        [
+            work.step, work.task, work.who, work.texts, work.distinct, work.total, work.done,
+            work.todo, "" if work.rate is None else f"{work.rate:.1f}/s",
+            "not measured yet" if work.seconds is None else duration(work.seconds),
+        ]
+        for work in works
+    ]  # fmt: skip
+    head = ["step", "task", "by", "texts", "distinct", "in all", "done", "to do", "rate", "time"]
+    typer.echo(_table(rows, head))
+    known = [work.seconds for work in works if work.seconds is not None]
+    unknown = sum(work.seconds is None for work in works)
+    note = f", and {unknown} steps without a rate yet" if unknown else ""
+    typer.echo(f"Together {duration(sum(known))} on one job at a time{note}.")
+
+
+def list_(
+    what: Annotated[str, typer.Argument(help="tasks, models or generators.")],
+    containing: Annotated[str, typer.Argument(help="Only names with this in them.")] = "",
+) -> None:
+    """List the tasks, models or generators that a configuration can name."""
+    _quiet()
+    listing = {"tasks": _list_tasks, "models": _list_models, "generators": _list_generators}
+    if what not in listing:
+        raise UserError(f"list {what}: unknown; choose one of {', '.join(listing)}")
+    rows, head = listing[what]()
+    found = [row for row in rows if containing.lower() in row[0].lower()]
+    if not found:
+        raise UserError(f"list {what}: no name contains {containing!r}")
+    typer.echo(_table(found, head))
+
+
+def show(
+    task: Annotated[str, typer.Argument(help="An mteb task, or a task of the configuration.")],
+    config: Annotated[Path, typer.Option(help="Configuration file.")] = DEMO,
+) -> None:
+    """Show what is known of a task: type, metric, revision, languages, and which texts it has."""
+    _quiet()
+    from pteb_eval.config import load_config
+    from pteb_eval.fetch import texts_table
+    from pteb_eval.tasks.load import task_metadata
+    from pteb_eval.workflow import task_settings
+
+    entries = {entry.name: entry for entry in load_config(config).tasks} if config.exists() else {}
+    if task not in entries:
+        metadata = task_metadata(task)
+        typer.echo(_table(_facts(metadata), []))
+        return
+    entry = task_settings(entries[task])
+    table, about = texts_table({"task": entry, "scope": "all", "max_instances": None})
+    roles = Counter(slot["role"] for slots in table["slots"].to_pylist() for slot in slots)
+    facts = [
+        ["task", about["task"]],
+        ["type", about["task_type"]],
+        ["main metric", about["main_metric"]],
+        ["revision", about["task_revision"]],
+        ["description", about["description"]],
+        ["distinct texts", table.num_rows],
+        *[[f"texts as {role}", count] for role, count in roles.items()],
+        *[["note", note] for note in about["notes"]],
+    ]
+    typer.echo(_table(facts, []))
+
+
+def _facts(metadata: Any) -> list[list[Any]]:
+    languages = sorted({code for codes in metadata.hf_subsets_to_langscripts.values() for code in codes})
+    return [
+        ["task", metadata.name],
+        ["type", metadata.type],
+        ["main metric", metadata.main_score],
+        ["revision", metadata.dataset["revision"]],
+        ["splits", ", ".join(metadata.eval_splits)],
+        ["languages", ", ".join(languages)],
+        ["license", metadata.license or "not stated"],
+        ["description", " ".join(metadata.description.split())],
+    ]
+
+
+def _list_tasks() -> tuple[list[list[Any]], list[str]]:
+    import mteb
+
+    rows = [
+        [task.metadata.name, task.metadata.type, task.metadata.main_score, len(task.languages)]
+        for task in mteb.get_tasks(modalities=["text"], exclusive_modality_filter=True)
+    ]
+    return sorted(rows), ["task", "type", "main metric", "languages"]
+
+
+def _list_models() -> tuple[list[list[Any]], list[str]]:
+    import mteb
+
+    from pteb_eval.embed.packaged import DESCRIPTIONS, packaged_revision
+
+    rows = [
+        [name, packaged_revision(name) or "not installed", text]
+        for name, text in DESCRIPTIONS.items()
+    ]
+    rows += [
+        [meta.name, meta.revision or "", "from the hub, by mteb"]
+        for meta in mteb.get_model_metas(modalities=["text"])
+        if meta.name
+    ]
+    return rows, ["model", "revision", "what it is"]
+
+
+def _list_generators() -> tuple[list[list[Any]], list[str]]:
+    from pteb_eval.config import load_config
+
+    rows = [
+        [generator.name, generator.engine, generator.model, str(path)]
+        for path in sorted(Path("config").glob("*.yaml"))
+        for generator in load_config(path).generators
+    ]
+    return rows, ["generator", "engine", "model", "stands in"]
+
+
+def _table(rows: list[list[Any]], head: list[str]) -> str:
+    from tabulate import tabulate
+
+    return tabulate(rows, head, tablefmt="simple" if head else "plain", disable_numparse=True)
+
+
+def _quiet() -> None:
+    import logging
+    import warnings
+
+    warnings.simplefilter("ignore")
+    logging.disable(logging.WARNING)

@@ -1,0 +1,136 @@
+"""The stage verbs: thin doors from options to the stages' functions."""
+
+import json
+import logging
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pteb_eval.errors import UserError
+from pteb_eval.progress import log_to
+
+Settings = Annotated[str, typer.Option(help="Settings that change the output, as JSON.")]
+Code = Annotated[str, typer.Option(help="Fingerprint of the stage's code, for the provenance.")]
+Texts = Annotated[Path, typer.Option(help="Texts file of the task.")]
+Cache = Annotated[Path, typer.Option(help="Folder of the content-addressed caches.")]
+Output = Annotated[Path, typer.Option(help="File to write.")]
+Root = Annotated[Path, typer.Option(help="Folder of the run, results/<name>.")]
+Log = Annotated[Path | None, typer.Option(help="Also write progress to this file.")]
+
+
+def fetch(settings: Settings, output: Output, code: Code = "", log: Log = None) -> None:
+    """Load a task and list its distinct texts and their slots."""
+    loaded = _begin(settings, log)
+    from pteb_eval import fetch as stage
+
+    stage.run(loaded, code, output)
+
+
+def paraphrase(
+    settings: Settings,
+    texts: Texts,
+    cache: Cache,
+    output: Output,
+    engine_options: Annotated[str, typer.Option(help="Options of the engine, as JSON.")] = "{}",
+    log: Log = None,
+) -> None:
+    """Reword the texts in scope with an LLM."""
+    loaded = _begin(settings, log)
+    from pteb_eval.paraphrase import stage
+
+    stage.run(loaded, texts, cache, output, _json(engine_options, "--engine-options"))
+
+
+def embed(
+    settings: Settings,
+    texts: Texts,
+    cache: Cache,
+    output: Output,
+    paraphrases: Annotated[
+        Path | None, typer.Option(help="Embed these paraphrases, not the texts themselves.")
+    ] = None,
+    device: Annotated[str | None, typer.Option(help="Device of the model.")] = None,
+    log: Log = None,
+) -> None:
+    """Embed a task's own texts, or its paraphrases."""
+    loaded = _begin(settings, log)
+    from pteb_eval.embed import stage
+
+    stage.run(loaded, texts, paraphrases, cache, output, device)
+
+
+def score(
+    settings: Annotated[str, typer.Option(help="Settings that change the output, as JSON.")] = "{}",
+    texts: Annotated[Path | None, typer.Option(help="Texts file of the task.")] = None,
+    embeddings: Annotated[
+        list[Path] | None, typer.Option(help="Vectors of the texts, then of the paraphrases.")
+    ] = None,
+    scores: Annotated[Path | None, typer.Option(help="Scores file to write.")] = None,
+    instances: Annotated[Path | None, typer.Option(help="Instances file to write.")] = None,
+    paraphrases: Annotated[Path | None, typer.Option(help="Score these runs.")] = None,
+    export: Annotated[Path | None, typer.Option(help="Only export this scores file.")] = None,
+    mteb: Annotated[Path | None, typer.Option(help="TaskResult file to export to.")] = None,
+    code: Code = "",
+    log: Log = None,
+) -> None:
+    """Score the original or a generator's runs with mteb's evaluators."""
+    loaded = _begin(settings, log)
+    from pteb_eval.score import stage
+
+    if export and mteb:
+        stage.export_mteb(export, mteb)
+        return
+    if not (texts and embeddings and scores and instances):
+        raise UserError("score: --texts, --embeddings, --scores and --instances are needed")
+    outputs = {"scores": scores, "instances": instances}
+    if paraphrases is None:
+        stage.run_original(loaded, code, texts, embeddings[0], outputs)
+    else:
+        stage.run_paraphrases(loaded, code, texts, paraphrases, embeddings, outputs)
+
+
+def test(settings: Settings, root: Root, log: Log = None) -> None:
+    """Compute Δ, intervals and tests from the scores of all cells."""
+    loaded = _begin(settings, log)
+    from pteb_eval.statistics import stage
+
+    stage.run(loaded, root)
+
+
+def plot(root: Root, log: Log = None) -> None:
+    """Draw the figures from the tables."""
+    _begin("{}", log)
+    from pteb_eval.plot import stage
+
+    stage.run(root)
+
+
+def report(settings: Settings, root: Root, log: Log = None) -> None:
+    """Write the page that shows everything."""
+    loaded = _begin(settings, log)
+    from pteb_eval.report import stage
+
+    stage.run(loaded, root)
+
+
+STAGES = (fetch, paraphrase, embed, score, test, plot, report)
+
+
+def _begin(settings: str, log: Path | None) -> dict[str, Any]:
+    """Open the log, quiet the libraries and read the settings."""
+    warnings.filterwarnings("ignore", category=FutureWarning)
+    logging.disable(logging.WARNING)
+    log_to(log)
+    return _json(settings, "--settings")
+
+
+def _json(text: str, option: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise UserError(f"{option}: not JSON ({error})") from None
+    if not isinstance(value, dict):
+        raise UserError(f"{option}: must be a JSON object")
+    return value

@@ -1,0 +1,15 @@
+"""The user's configuration: its schema, and loading it with errors that a person can act on."""
+
+from pteb_eval.config.load import load_config, parse_config
+from pteb_eval.config.schema import Config, FileTask, Generator, Model, MtebTask, Statistics
+
+__all__ = [
+    "Config",
+    "FileTask",
+    "Generator",
+    "Model",
+    "MtebTask",
+    "Statistics",
+    "load_config",
+    "parse_config",
+]

@@ -1,0 +1,77 @@
+"""Read a configuration file; every mistake becomes one line that names the key."""
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, get_args
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from pteb_eval.config.schema import Config
+from pteb_eval.errors import UserError
+
+
+def load_config(path: Path) -> Config:
+    """Read and check a YAML configuration.
+
+    Raises:
+        UserError: if the file is missing, is no YAML mapping, or says something unknown or wrong.
+    """
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such configuration file") from None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UserError(f"{path}: cannot be read as YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(content, dict):
+        raise UserError(f"{path}: must be a mapping of keys to values, see config/README.md")
+    return parse_config(content, str(path))
+
+
+def parse_config(content: Mapping[str, Any], source: str) -> Config:
+    """Check a configuration that was read already.
+
+    Raises:
+        UserError: naming `source`, the key, the value and what is expected.
+    """
+    try:
+        return Config.model_validate(content)
+    except ValidationError as error:
+        raise UserError(f"{source}: {_first_line(error)}") from None
+
+
+def _first_line(error: ValidationError) -> str:
+    """The first mistake, unknown keys first: they often cause the others."""
+    mistakes = sorted(error.errors(), key=lambda mistake: mistake["type"] != "extra_forbidden")
+    mistake = mistakes[0]
+    key = ".".join(str(part) for part in mistake["loc"] if part not in {"mteb", "file"})
+    more = f" (and {len(mistakes) - 1} more)" if len(mistakes) > 1 else ""
+    if mistake["type"] == "extra_forbidden":
+        return f"unknown key {key!r}{_near_match(str(mistake['loc'][-1]))}{more}"
+    if mistake["type"] == "missing":
+        return f"key {key!r} is missing{more}"
+    message = mistake["msg"].removeprefix("Value error, ")
+    value = mistake["input"]
+    shown = "" if isinstance(value, Mapping) else f" (value {str(value)[:80]!r})"
+    return f"{key + ': ' if key else ''}{message}{shown}{more}"
+
+
+def _near_match(key: str) -> str:
+    near = get_close_matches(key, _all_keys(Config), n=1)
+    return f": did you mean {near[0]!r}?" if near else "; see config/README.md for the keys"
+
+
+def _all_keys(model: type[BaseModel]) -> set[str]:
+    keys = set(model.model_fields)
+    for field in model.model_fields.values():
+        for nested in _models_in(field.annotation):
+            keys |= _all_keys(nested)
+    return keys
+
+
+def _models_in(annotation: Any) -> Iterable[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models_in(part)

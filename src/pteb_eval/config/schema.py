@@ -1,0 +1,276 @@
+"""What a configuration may say. Unknown keys are errors; every default is written out here."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    field_validator,
+    model_validator,
+)
+
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=100)]
+ORIGINAL = "original"  # stands where a generator's name stands, for the texts as they are
+
+
+class Strict(BaseModel):
+    """A mapping with known keys only."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class TaskBase(Strict):
+    """What every task entry may say.
+
+    Attributes:
+        max_instances: reword and compare only the first so many instances of each subset and split;
+            the original is scored on all of them besides. None: all.
+    """
+
+    max_instances: int | None = Field(default=None, ge=1)
+
+
+class MtebTask(TaskBase):
+    """A task of mteb, by its name.
+
+    Attributes:
+        mteb: mteb's name of the task, such as `STSBenchmark`.
+        revision: revision of the data set (40 hexadecimal digits); None: the one that mteb pins.
+        subsets: mteb's subsets (languages) to use; None: all.
+        splits: splits to evaluate; None: the task's own.
+    """
+
+    mteb: Name
+    revision: str | None = None
+    subsets: list[str] | None = None
+    splits: list[str] | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the task in files and tables."""
+        return self.mteb
+
+
+class FileFormat(Strict):
+    """How to read a CSV or TSV file.
+
+    Attributes:
+        delimiter: between cells; None: a comma, or a tab if the file's name says `.tsv`.
+        header: whether the first row names the columns (None: yes); without one, columns are given
+            by number.
+        quoting: `minimal`: quotation marks group a cell's text; `none`: they are ordinary
+            characters. None: as the kind of file has it.
+        encoding: of the file; None: UTF-8.
+    """
+
+    delimiter: str | None = None
+    header: bool | None = None
+    quoting: Literal["minimal", "none"] | None = None
+    encoding: str | None = None
+
+
+class FileTask(TaskBase):
+    """A task of the user's own, from local files.
+
+    Attributes:
+        type: kind of task.
+        name: name of the task in files and tables.
+        path: CSV, TSV, JSONL or Parquet file (`.gz` too), or the folder of a retrieval task.
+        columns: which column holds what; by name, or by number from 0 in a file without header.
+        format: how to read a CSV or TSV file.
+        min_score: least gold score of an STS task; None: 0.
+        max_score: greatest gold score of an STS task; None: 5.
+        language: language and script of the texts as mteb writes it, such as `eng-Latn`; or one for
+            each subset, if `columns.subset` names the column that says which subset a row is in.
+        description: one line shown in the report; say here what readers must know of the data.
+        prompt: instruction for models that take one.
+    """
+
+    type: Literal["sts"]
+    name: Name
+    path: Path
+    columns: dict[str, str | int] | None = None
+    format: FileFormat | None = None
+    min_score: float | None = None
+    max_score: float | None = None
+    language: str | dict[str, str] = "eng-Latn"
+    description: str | None = None
+    prompt: str | None = None
+
+
+def _task_kind(value: Any) -> str:
+    if isinstance(value, MtebTask) or (isinstance(value, dict) and "mteb" in value):
+        return "mteb"
+    return "file"
+
+
+Task = Annotated[
+    Annotated[MtebTask, Tag("mteb")] | Annotated[FileTask, Tag("file")], Discriminator(_task_kind)
+]
+
+
+class Model(Strict):
+    """A text-embedding model.
+
+    Attributes:
+        name: a packaged model (`pteb-eval list models`), or a name that mteb or the hub knows.
+        revision: revision on the hub; None: the one that mteb pins.
+        path: folder of a sentence-transformers model, used instead of the hub.
+        dtype: of the weights; None: as stored.
+        max_length: longest input in tokens; None: the model's own.
+        trust_remote_code: run code that comes with the model. Off unless set here, and then shown.
+    """
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]*$", max_length=150)
+    revision: str | None = None
+    path: Path | None = None
+    dtype: Literal["float32", "bfloat16", "float16"] | None = None
+    max_length: int | None = Field(default=None, ge=1)
+    trust_remote_code: bool = False
+
+    @property
+    def slug(self) -> str:
+        """The name as one path segment, with mteb's `__` for `/`."""
+        return self.name.replace("/", "__")
+
+
+class SamplingConfig(Strict):
+    """Sampling of the generator; every field explicit, the values of the PTEB protocol.
+
+    Attributes:
+        temperature: softmax temperature; 0 is greedy.
+        top_p: nucleus mass.
+        top_k: number of candidates; 0: no limit.
+        min_p: least probability relative to the best candidate; 0: no limit.
+        repetition_penalty: 1 is none.
+        max_tokens: most tokens of an answer.
+    """
+
+    temperature: float = Field(default=0.8, ge=0, le=5)
+    top_p: float = Field(default=0.9, gt=0, le=1)
+    top_k: int = Field(default=0, ge=0)
+    min_p: float = Field(default=0, ge=0, le=1)
+    repetition_penalty: float = Field(default=1, gt=0)
+    max_tokens: int = Field(default=512, ge=1)
+
+
+class Generator(Strict):
+    """What rewords the texts: an engine, a model, its sampling and one or more prompts in a chain.
+
+    Attributes:
+        name: name in files and tables.
+        engine: `llamacpp` (in process), `openai` (any compatible endpoint), `vllm`.
+        model: the engine's name of the model; for `llamacpp` a GGUF file or a packaged GGUF.
+        revision: revision of the model on the hub.
+        prompts: prompt files, applied one after the other to each text (paraphrase: one).
+        sampling: sampling fields.
+        attempts: times that a text is asked for, each with a seed of its own, until an answer can
+            be used. 1: never asked again.
+        options: the engine's own options, such as `parallel`; they change speed, not answers.
+        rate: paraphrases a second that `pteb-eval plan` reckons with until it has measured one.
+    """
+
+    name: Name
+    engine: Literal["llamacpp", "openai", "vllm"]
+    model: str
+    revision: str | None = None
+    prompts: list[Path] = Field(min_length=1)
+    sampling: SamplingConfig = SamplingConfig()
+    attempts: int = Field(default=1, ge=1, le=10)
+    options: dict[str, Any] = {}
+    rate: float | None = Field(default=None, gt=0)
+
+    @field_validator("name")
+    @classmethod
+    def _not_original(cls, name: str) -> str:
+        if name == ORIGINAL:
+            raise ValueError(f"{ORIGINAL!r} is kept for the texts as they are; choose another name")
+        return name
+
+
+class Embedding(Strict):
+    """How texts are embedded.
+
+    Attributes:
+        batch_size: texts in one batch. Values change in the last digits with it, so keep it fixed.
+        device: `cpu`, `cuda`, `cuda:1` …; None: what sentence-transformers finds.
+    """
+
+    batch_size: int = Field(default=64, ge=1)
+    device: str | None = None
+
+
+class Statistics(Strict):
+    """What is tested and how, declared before the run.
+
+    Attributes:
+        alternative: `two-sided`, or `greater` (the score drops) where only a drop is of interest.
+        zero_method: what Wilcoxon's test does with instances that did not change.
+        correction: `holm` (family-wise error) or `fdr_bh` (false discovery rate), over the models.
+        alpha: level of the tests.
+        confidence: of the intervals.
+        resamples: bootstrap resamples.
+    """
+
+    alternative: Literal["two-sided", "greater"] = "two-sided"
+    zero_method: Literal["wilcox", "pratt", "zsplit"] = "wilcox"
+    correction: Literal["holm", "fdr_bh"] = "holm"
+    alpha: float = Field(default=0.05, gt=0, lt=1)
+    confidence: float = Field(default=0.95, gt=0, lt=1)
+    resamples: int = Field(default=2000, ge=100)
+
+
+class Config(Strict):
+    """A whole run.
+
+    Attributes:
+        name: names the folder `results/<name>`.
+        seed: base seed of everything that draws at random.
+        runs: paraphrases of each text (n = 6 in the PTEB protocol).
+        scope: which texts are reworded: `pteb` (the protocol's choice for each kind of task),
+            `all`, `eval_only` (all but training texts), or a list of roles.
+        on_failure: `exclude` leaves an instance with a failed paraphrase out of the original and of
+            every run; `substitute` puts the original text in its place, for comparison with the
+            reference code, and is marked wherever it shows.
+        max_failure_rate: share of failed paraphrases above which a run stops.
+        tasks: mteb names, or entries of tasks.
+        models: names, or entries of models.
+        generators: entries of generators.
+        embedding: how texts are embedded.
+        statistics: what is tested and how.
+    """
+
+    name: Name
+    seed: int = Field(default=42, ge=0)
+    runs: int = Field(default=6, ge=1, le=1000)
+    scope: Literal["pteb", "all", "eval_only"] | list[str] = "pteb"
+    on_failure: Literal["exclude", "substitute"] = "exclude"
+    max_failure_rate: float = Field(default=0.05, ge=0, le=1)
+    tasks: list[Task] = Field(min_length=1)
+    models: list[Model] = Field(min_length=1)
+    generators: list[Generator] = Field(min_length=1)
+    embedding: Embedding = Embedding()
+    statistics: Statistics = Statistics()
+
+    @field_validator("tasks", "models", mode="before")
+    @classmethod
+    def _names_are_entries(cls, entries: Any, info: Any) -> Any:
+        """A bare name stands for an entry that says nothing else."""
+        key = "mteb" if info.field_name == "tasks" else "name"
+        if not isinstance(entries, list):
+            return entries
+        return [{key: entry} if isinstance(entry, str) else entry for entry in entries]
+
+    @model_validator(mode="after")
+    def _unique_names(self) -> "Config":
+        for key in ("tasks", "models", "generators"):
+            names = [entry.name for entry in getattr(self, key)]
+            twice = sorted({name for name in names if names.count(name) > 1})
+            if twice:
+                raise ValueError(f"{key}: {twice[0]!r} stands there twice; names must differ")
+        return self

@@ -1,0 +1,1 @@
+"""Stage `embed`: one vector for each model, prompt and distinct text."""

@@ -1,0 +1,57 @@
+"""Where every file of a run lies: the one place that rules, stages and documents agree on."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+TABLES = ("scores", "summary", "significance")
+TABLE_FORMATS = ("csv", "md", "tex")
+FIGURES = ("original_vs_pteb",)
+FIGURE_FORMATS = ("pdf", "svg", "png")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Files below `results/<name>`; arguments may be Snakemake wildcards such as `{model}`."""
+
+    root: Path
+
+    def texts(self, task: str) -> Path:
+        """Distinct texts of a task and their slots."""
+        return self.root / "texts" / f"{task}.parquet"
+
+    def paraphrases(self, generator: str, task: str) -> Path:
+        """A generator's paraphrases of a task's texts."""
+        return self.root / "paraphrases" / generator / f"{task}.parquet"
+
+    def embeddings(self, model: str, generator: str, task: str) -> Path:
+        """A model's vectors of a task's own texts (`original`) or of a generator's paraphrases."""
+        return self.root / "embeddings" / model / generator / f"{task}.parquet"
+
+    def scores(self, model: str, generator: str, task: str) -> Path:
+        """A model's scores of the original, or of a generator's runs beside it."""
+        return self.root / "scores" / model / generator / f"{task}.parquet"
+
+    def instances(self, model: str, generator: str, task: str) -> Path:
+        """The per-instance values behind a scores file."""
+        return self.root / "instances" / model / generator / f"{task}.parquet"
+
+    def mteb(self, model: str, revision: str, task: str) -> Path:
+        """The original's score as an mteb `TaskResult`."""
+        return self.root / "mteb" / model / revision / f"{task}.json"
+
+    def table(self, table: str, extension: str = "csv") -> Path:
+        """A table of the whole run."""
+        return self.root / "tables" / f"{table}.{extension}"
+
+    def figure(self, figure: str, extension: str = "svg") -> Path:
+        """A figure of the whole run."""
+        return self.root / "figures" / f"{figure}.{extension}"
+
+    @property
+    def report(self) -> Path:
+        """The page that shows everything."""
+        return self.root / "report.html"
+
+    def log(self, *parts: str) -> Path:
+        """Log of a job."""
+        return self.root.joinpath("logs", *parts[:-1], f"{parts[-1]}.log")

@@ -1,0 +1,1 @@
+"""Stage `paraphrase`: every text in scope reworded, once for each generator and run."""

@@ -1,0 +1,1 @@
+"""Stage `plot`: the figures of a run."""

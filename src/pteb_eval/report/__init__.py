@@ -1,0 +1,1 @@
+"""Stage `report`: one page that shows everything, opens offline and needs nothing."""

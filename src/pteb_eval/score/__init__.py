@@ -1,0 +1,1 @@
+"""Stage `score`: mteb's own evaluators, fed with cached vectors."""

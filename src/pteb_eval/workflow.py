@@ -1,0 +1,218 @@
+"""What the Snakefile asks for: files, and for each rule the settings that change its output.
+
+Imported while Snakemake parses, so nothing heavy is imported here and nothing is written.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pteb_eval.config import Config, FileTask, MtebTask, parse_config
+from pteb_eval.config.schema import ORIGINAL, Model
+from pteb_eval.embed.packaged import PACKAGES, packaged_revision
+from pteb_eval.errors import UserError
+from pteb_eval.fingerprint import fingerprint
+from pteb_eval.ids import canonical_json
+from pteb_eval.layout import FIGURE_FORMATS, FIGURES, TABLE_FORMATS, TABLES, Layout
+from pteb_eval.paraphrase.prompts import load_prompt
+
+STAGE_MODULES = {
+    "fetch": "pteb_eval.fetch",
+    "score": "pteb_eval.score.stage",
+    "test": "pteb_eval.statistics.stage",
+    "plot": "pteb_eval.plot.stage",
+    "report": "pteb_eval.report.stage",
+}
+
+
+class Workflow:
+    """A configuration, seen from the rules.
+
+    Args:
+        config: the checked configuration.
+        results: folder above all runs.
+
+    Raises:
+        UserError: if a file that the configuration names is missing.
+    """
+
+    def __init__(self, config: Config, results: Path = Path("results")) -> None:
+        self.config = config
+        self.layout = Layout(results / config.name)
+        self.cache = results / "cache"
+        self.tasks = {task.name: task for task in config.tasks}
+        self.models = {model.slug: model for model in config.models}
+        self.generators = {generator.name: generator for generator in config.generators}
+        for task in config.tasks:
+            if isinstance(task, FileTask) and not task.path.exists():
+                raise UserError(f"task {task.name!r}: {task.path}: no such file (key `path`)")
+
+    def code(self, stage: str) -> str:
+        """Fingerprint of the code that decides a stage's output."""
+        return fingerprint(STAGE_MODULES[stage])
+
+    # Settings, as canonical JSON: exactly what changes the output of a rule.
+
+    def fetch_settings(self, task: str) -> str:
+        """Settings of `fetch`."""
+        entry = self.tasks[task]
+        return canonical_json(
+            {
+                "task": self._task(task),
+                "scope": self.config.scope,
+                "max_instances": entry.max_instances,
+            }
+        )
+
+    def paraphrase_settings(self, task: str, generator: str) -> str:
+        """Settings of `paraphrase`; prompts by content, not by path."""
+        entry = self.generators[generator]
+        return canonical_json(
+            {
+                "task": task,
+                "generator": entry.name,
+                "engine": entry.engine,
+                "model": entry.model,
+                "revision": entry.revision,
+                "sampling": entry.sampling.model_dump(mode="json"),
+                "prompts": [load_prompt(path).model_dump(mode="json") for path in entry.prompts],
+                "attempts": entry.attempts,
+                "seed": self.config.seed,
+                "runs": self.config.runs,
+                "max_failure_rate": self.config.max_failure_rate,
+            }
+        )
+
+    def engine_options(self, generator: str) -> str:
+        """A generator's engine options, which change speed and not answers."""
+        return canonical_json(self.generators[generator].options)
+
+    def device_option(self) -> str:
+        """The option that names the device; it changes speed, so it is no param."""
+        device = self.config.embedding.device
+        return f"--device {device}" if device else ""
+
+    def embed_settings(self, model: str, task: str) -> str:
+        """Settings of `embed`."""
+        return canonical_json(
+            {
+                "model": self.models[model].model_dump(mode="json"),
+                "task": self._task(task),
+                "batch_size": self.config.embedding.batch_size,
+            }
+        )
+
+    def score_settings(self, model: str, task: str, generator: str = ORIGINAL) -> str:
+        """Settings of `score`."""
+        settings: dict[str, Any] = {"model": self.models[model].name, "task": self._task(task)}
+        if generator != ORIGINAL:
+            settings["on_failure"] = self.config.on_failure
+        return canonical_json(settings)
+
+    def test_settings(self) -> str:
+        """Settings of `test`."""
+        return canonical_json(
+            {
+                "models": {slug: model.name for slug, model in self.models.items()},
+                "generators": list(self.generators),
+                "tasks": list(self.tasks),
+                "statistics": self.config.statistics.model_dump(mode="json"),
+                "seed": self.config.seed,
+            }
+        )
+
+    def report_settings(self) -> str:
+        """Settings of `report`: the whole configuration, since the page shows it."""
+        return canonical_json(self.config.model_dump(mode="json"))
+
+    # Files
+
+    def data_files(self, task: str) -> list[str]:
+        """The user's own files behind a task."""
+        entry = self.tasks[task]
+        if not isinstance(entry, FileTask):
+            return []
+        if entry.path.is_dir():
+            return [str(path) for path in sorted(entry.path.rglob("*")) if path.is_file()]
+        return [str(entry.path)]
+
+    def model_files(self, model: str) -> list[str]:
+        """The files of a model's local folder."""
+        folder = self.models[model].path
+        if folder is None:
+            return []
+        if not folder.is_dir():
+            raise UserError(f"model {model!r}: {folder}: no such folder (key `path`)")
+        return [str(path) for path in sorted(folder.rglob("*")) if path.is_file()]
+
+    def mteb_results(self) -> list[str]:
+        """The originals' results in mteb's format."""
+        return [
+            str(self.layout.mteb(slug, revision_segment(model), task))
+            for slug, model in self.models.items()
+            for task in self.tasks
+        ]
+
+    def cells(self) -> Iterable[tuple[str, str, str]]:
+        """Every (model, generator, task), `original` among the generators."""
+        return (
+            (model, generator, task)
+            for model in self.models
+            for generator in (ORIGINAL, *self.generators)
+            for task in self.tasks
+        )
+
+    def score_files(self) -> list[str]:
+        """The score and instance files of all cells."""
+        return [
+            str(path(*cell))
+            for cell in self.cells()
+            for path in (self.layout.scores, self.layout.instances)
+        ]
+
+    def texts_files(self) -> list[str]:
+        """The texts files of all tasks."""
+        return [str(self.layout.texts(task)) for task in self.tasks]
+
+    def paraphrase_files(self) -> list[str]:
+        """The paraphrase files of all generators and tasks."""
+        return [
+            str(self.layout.paraphrases(generator, task))
+            for generator in self.generators
+            for task in self.tasks
+        ]
+
+    def tables(self) -> list[str]:
+        """All tables in all formats."""
+        return [str(self.layout.table(table, ext)) for table in TABLES for ext in TABLE_FORMATS]
+
+    def figures(self) -> list[str]:
+        """All figures in all formats."""
+        return [str(self.layout.figure(name, ext)) for name in FIGURES for ext in FIGURE_FORMATS]
+
+    def _task(self, task: str) -> dict[str, Any]:
+        return task_settings(self.tasks[task])
+
+
+def task_settings(entry: MtebTask | FileTask) -> dict[str, Any]:
+    """An entry of the config as `load_task` takes it."""
+    return entry.model_dump(mode="json", exclude={"max_instances"}, exclude_none=True)
+
+
+def from_snakemake(content: Mapping[str, Any]) -> Workflow:
+    """The workflow of a configuration that Snakemake read; mistakes end it in one line."""
+    from snakemake.exceptions import WorkflowError
+
+    try:
+        return Workflow(parse_config(content, "config"))
+    except UserError as error:
+        raise WorkflowError(str(error)) from None
+
+
+def revision_segment(model: Model) -> str:
+    """The revision as a path segment; `default` where mteb's own pin is used."""
+    if model.path is not None:
+        return "local"
+    if model.name in PACKAGES:
+        return f"package-{packaged_revision(model.name)}"
+    return model.revision or "default"

@@ -1,0 +1,25 @@
+import re
+
+from pteb_eval.versions import EMBED_STEP, PARAPHRASE_STEP
+from pteb_eval.workflow import from_snakemake
+
+flow = from_snakemake(config)
+layout = flow.layout
+CACHE = str(flow.cache)
+DEVICE = flow.device_option()
+
+
+# Names come from the config, so a typo in a target fails before anything runs.
+wildcard_constraints:
+    task="|".join(map(re.escape, flow.tasks)),
+    model="|".join(map(re.escape, flow.models)),
+    generator="|".join(map(re.escape, flow.generators)),
+    revision="[^/]+",
+
+
+localrules:
+    all,
+    fetch,
+    tables,
+    figures,
+    mteb_result,

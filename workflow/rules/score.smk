@@ -1,0 +1,50 @@
+# mteb's evaluators on cached vectors.
+rule score_original:
+    input:
+        texts=str(layout.texts("{task}")),
+        embeddings=str(layout.embeddings("{model}", "original", "{task}")),
+    output:
+        scores=str(layout.scores("{model}", "original", "{task}")),
+        instances=str(layout.instances("{model}", "original", "{task}")),
+    params:
+        settings=lambda wc: flow.score_settings(wc.model, wc.task),
+        code=flow.code("score"),
+    log:
+        str(layout.log("score", "{model}", "original", "{task}")),
+    shell:
+        "pteb-eval score --settings {params.settings:q} --code {params.code} "
+        "--texts {input.texts:q} --embeddings {input.embeddings:q} "
+        "--scores {output.scores:q} --instances {output.instances:q} --log {log:q}"
+
+
+# The original's score in mteb's own format, for tools that read mteb results.
+rule mteb_result:
+    input:
+        str(layout.scores("{model}", "original", "{task}")),
+    output:
+        str(layout.mteb("{model}", "{revision}", "{task}")),
+    log:
+        str(layout.log("score", "{model}", "{revision}", "{task}")),
+    shell:
+        "pteb-eval score --export {input:q} --mteb {output:q} --log {log:q}"
+
+
+rule score_paraphrases:
+    input:
+        texts=str(layout.texts("{task}")),
+        paraphrases=str(layout.paraphrases("{generator}", "{task}")),
+        original=str(layout.embeddings("{model}", "original", "{task}")),
+        embeddings=str(layout.embeddings("{model}", "{generator}", "{task}")),
+    output:
+        scores=str(layout.scores("{model}", "{generator}", "{task}")),
+        instances=str(layout.instances("{model}", "{generator}", "{task}")),
+    params:
+        settings=lambda wc: flow.score_settings(wc.model, wc.task, wc.generator),
+        code=flow.code("score"),
+    log:
+        str(layout.log("score", "{model}", "{generator}", "{task}")),
+    shell:
+        "pteb-eval score --settings {params.settings:q} --code {params.code} "
+        "--texts {input.texts:q} --paraphrases {input.paraphrases:q} "
+        "--embeddings {input.original:q} --embeddings {input.embeddings:q} "
+        "--scores {output.scores:q} --instances {output.instances:q} --log {log:q}"
