@@ -160,6 +160,8 @@ def _fetch(task: Task) -> None:
         task.load_data()
         if hasattr(task, "convert_v1_dataset_format_to_v2"):
             task.convert_v1_dataset_format_to_v2(num_proc=None)
+        if task.metadata.main_score == "p-MRR":
+            _fetch_judgement_changes(where["path"], where["revision"])
     except (OSError, DatasetsError, HfHubHTTPError, ValueError) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
         raise UserError(
@@ -167,3 +169,12 @@ def _fetch(task: Task) -> None:
             f"({reason}): fetch it where there is a network (pteb-eval fetch), with the same cache "
             "folder (HF_HOME)"
         ) from error
+
+
+def _fetch_judgement_changes(path: str, revision: str) -> None:
+    """FollowIR's tasks load one more table while they score, where there may be no network."""
+    from datasets import get_dataset_config_names, load_dataset
+
+    for config in get_dataset_config_names(path, revision):
+        if config.startswith("qrel_diff"):
+            load_dataset(path, config, split="qrel_diff", revision=revision)

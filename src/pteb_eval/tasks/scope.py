@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pteb_eval.errors import UserError
 from pteb_eval.tasks.load import structure_for
 from pteb_eval.tasks.names import near
-from pteb_eval.tasks.retrieval import DOCUMENT
+from pteb_eval.tasks.retrieval import DOCUMENT, Retrieval
 from pteb_eval.tasks.structure import Slot, Task
 
 PRESETS = ("pteb", "all", "eval_only")
@@ -23,17 +23,16 @@ def roles_in_scope(task: Task, scope: str | Sequence[str]) -> frozenset[str]:
     Raises:
         UserError: an unknown preset, or a role that the task does not have.
     """
-    roles = structure_for(task).roles
+    structure = structure_for(task)
+    roles = structure.roles
     if isinstance(scope, str):
         if scope not in PRESETS:
             raise UserError(
                 f"scope {scope!r} is unknown{near(scope, PRESETS)}: use one of "
                 f"{', '.join(PRESETS)}, or a list of roles"
             )
-        only_queries = scope != "all" and task.metadata.type in (
-            "Retrieval",
-            "InstructionRetrieval",
-        )
+        reranking = task.metadata.type in ("Reranking", "InstructionReranking")
+        only_queries = isinstance(structure, Retrieval) and not reranking and scope != "all"
         return frozenset(roles) - ({DOCUMENT} if only_queries else set())
     if not scope:
         raise UserError(f"scope is an empty list: name a role of {task.metadata.name}")
