@@ -11,7 +11,7 @@ CLEANED = [
     ("<think>Let me see.\nYes.</think>\n\nThe cat sat.", "The cat sat."),
     ("Let me see.\n</think>\nThe cat sat.", "The cat sat."),
     ("<think>It was cut", ""),
-    ("<|channel|>analysis<|message|>Hm.<|end|><|channel|>final<|message|>The cat sat.", "The cat sat."),
+    ("<|channel|>analysis<|message|>Hm.<|end|><|channel|>final<|message|>The cat.", "The cat."),
     ("The cat sat.<end_of_turn>", "The cat sat."),
     # lead-ins
     ("Here is a paraphrase: The cat sat.", "The cat sat."),

@@ -149,7 +149,7 @@ class LlamaCppEngine:
         )
 
     def _ask(self, request: Request) -> dict[str, Any]:
-        body = _sampling_body(self.sampling) | {"seed": request.seed, "cache_prompt": True}
+        body = sampling_body(self.sampling) | {"seed": request.seed, "cache_prompt": True}
         if request.choices is not None:
             body["grammar"] = choices_grammar(request.choices)
         if self.prompt_kind == "chat":
@@ -215,7 +215,7 @@ def _turn(prompt: str) -> list[dict[str, str]]:
     return [{"role": "user", "content": prompt}]
 
 
-def _sampling_body(sampling: Sampling) -> dict[str, Any]:
+def sampling_body(sampling: Sampling) -> dict[str, Any]:
     """Every sampling field of llama.cpp's server, those that are switched off included."""
     return {
         "samplers": _SAMPLERS,

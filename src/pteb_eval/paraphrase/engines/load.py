@@ -16,6 +16,7 @@ from pteb_eval.paraphrase.engines.packaged import (
 )
 
 _ADAPTERS = {"llamacpp": "LlamaCppEngine", "openai": "OpenAIEngine", "vllm": "VllmEngine"}
+_COMMON = {"prompt_kind", "revision", "sha256"}  # given by this module
 
 
 def load_engine(settings: Mapping[str, Any], *, cache_dir: Path) -> Engine:
@@ -84,13 +85,16 @@ def _sampling(settings: Mapping[str, Any]) -> Sampling:
 def _options(settings: Mapping[str, Any], adapter: Any) -> dict[str, Any]:
     """The adapter's own options: what its constructor takes by keyword."""
     given = dict(settings.get("options") or {})
-    keyword_only = [
-        name
+    what = f"options of engine {settings['engine']}"
+    own = {
+        name: parameter
         for name, parameter in inspect.signature(adapter).parameters.items()
-        if parameter.kind is parameter.KEYWORD_ONLY
-        and name not in ("prompt_kind", "revision", "sha256")
-    ]
-    _check_names(given, keyword_only, f"options of engine {settings['engine']}")
+        if parameter.kind is parameter.KEYWORD_ONLY and name not in _COMMON
+    }
+    _check_names(given, list(own), what)
+    for name, parameter in own.items():
+        if parameter.default is parameter.empty and name not in given:
+            raise UserError(f"{what}: {name}: missing, and it has no default")
     return given
 
 
