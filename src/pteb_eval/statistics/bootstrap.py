@@ -4,7 +4,8 @@ Instances are resampled with the same indices for the original and every run. Th
 noise of single paraphrases, which differs from instance to instance; what it cannot see is a shift
 of a whole run (another training set, another clustering). The excess of the spread of the runs over
 what the instances explain estimates that, and runs are resampled with just that spread: resampling
-them at full spread would count the paraphrases' noise twice.
+them at full spread would count the paraphrases' noise twice. As a handful of runs tells a spread
+but roughly, the draw of runs is divided by √(χ²/df), as in Student's t.
 """
 
 import math
@@ -32,13 +33,14 @@ class Resamples:
         scores: scores on the data, float64 (n_variants,).
         resampled: scores on the resamples, float64 (n_variants, n_resamples).
         influence: see `Statistic.influence`, float64 (n_variants, n_instances).
-        run_counts: how often each resample drew each run, float64 (n_runs, n_resamples).
+        run_weights: what each resample adds to the runs' equal weights of 1/n_runs, float64
+            (n_runs, n_resamples); columns sum to zero.
     """
 
     scores: Array
     resampled: Array
     influence: Array
-    run_counts: Array
+    run_weights: Array
 
     def __sub__(self, other: "Resamples") -> "Resamples":
         """This model less another, on the same instances and resamples.
@@ -47,14 +49,14 @@ class Resamples:
             ValueError: if they were not drawn alike.
         """
         if self.influence.shape != other.influence.shape or not np.array_equal(
-            self.run_counts, other.run_counts
+            self.run_weights, other.run_weights
         ):
             raise ValueError("resamples of different instances, runs, numbers or seeds")
         return Resamples(
             self.scores - other.scores,
             self.resampled - other.resampled,
             self.influence - other.influence,
-            self.run_counts,
+            self.run_weights,
         )
 
     @property
@@ -77,12 +79,9 @@ class Resamples:
     def pteb(self) -> Array:
         """PTEB score, the mean over runs, of each resample, float64 (n_resamples,)."""
         deviation = self.scores[1:] - self.scores[1:].mean()
-        n_runs = len(deviation)
-        spread = float(np.square(deviation).sum()) / n_runs
         excess = self.run_variance[1]
-        scale = math.sqrt(excess / spread) if excess > 0 else 0.0
-        shift = scale * (deviation @ self.run_counts) / n_runs
-        return np.asarray(self.resampled[1:].mean(axis=0) + shift)
+        scale = math.sqrt(excess / deviation.var()) if excess > 0 else 0.0
+        return np.asarray(self.resampled[1:].mean(axis=0) + scale * deviation @ self.run_weights)
 
     def deltas(self) -> Array:
         """Δ of each resample, float64 (n_resamples,)."""
@@ -122,14 +121,21 @@ def resample(statistic: Statistic, *, n_resamples: int = 2000, seed: int = 0) ->
         raise ValueError(f"values: shape {statistic.values.shape}: needs an original, a run, a row")
     for_instances, for_runs = np.random.SeedSequence(seed).spawn(2)
     scores = [statistic.resampled(counts) for counts in _counts(n, n_resamples, for_instances)]
-    n_runs = n_variants - 1
-    drawn = np.random.default_rng(for_runs).multinomial(n_runs, [1 / n_runs] * n_runs, n_resamples)
     return Resamples(
         observed(statistic),
         np.concatenate(scores, axis=1),
         statistic.influence(),
-        drawn.T.astype(np.float64),
+        _run_weights(n_variants - 1, n_resamples, for_runs),
     )
+
+
+def _run_weights(n_runs: int, n_resamples: int, seed: np.random.SeedSequence) -> Array:
+    if n_runs == 1:
+        return np.zeros((1, n_resamples))
+    rng = np.random.default_rng(seed)
+    counts = rng.multinomial(n_runs, [1 / n_runs] * n_runs, n_resamples).T
+    spread = np.sqrt(rng.chisquare(n_runs - 1, n_resamples) / (n_runs - 1))
+    return np.asarray((counts - 1) / n_runs / spread)
 
 
 def _counts(n: int, n_resamples: int, seed: np.random.SeedSequence) -> Iterator[Array]:
@@ -172,12 +178,23 @@ def interval(
     return Interval(estimate, float(low), float(high), float(values.std(ddof=1)), n_undefined)
 
 
-def acceleration(drawn: Resamples) -> float:
-    """BCa's acceleration of Δ: a sixth of its skewness, from the influence of instances."""
-    influence = drawn.influence[0] - drawn.influence[1:].mean(axis=0)
-    n_runs, n = len(drawn.scores) - 1, len(influence)
-    variance = float(np.square(influence).sum()) + n**2 * drawn.run_variance[1] / n_runs
-    return float((influence**3).sum()) / (6 * variance**1.5) if variance > 0 else 0.0
+def acceleration(*tasks: Resamples) -> float:
+    """BCa's acceleration of Δ, or of its mean over tasks: a sixth of its skewness."""
+    moments = [_moments(drawn) for drawn in tasks]
+    variance, third = (sum(parts) for parts in zip(*moments, strict=True))
+    return third / (6 * variance**1.5) if variance > 0 else 0.0
+
+
+def standard_error(drawn: Resamples) -> float:
+    """Standard error of Δ over instances and runs, from the influence of instances."""
+    return math.sqrt(_moments(drawn)[0])
+
+
+def _moments(drawn: Resamples) -> tuple[float, float]:
+    """Second and third central moment of Δ; whole runs are taken to have no skewness."""
+    influence = (drawn.influence[0] - drawn.influence[1:].mean(axis=0)) / drawn.influence.shape[1]
+    by_runs = drawn.run_variance[1] / (len(drawn.scores) - 1)
+    return float(np.square(influence).sum()) + by_runs, float((influence**3).sum())
 
 
 def delta_interval(

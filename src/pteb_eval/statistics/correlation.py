@@ -1,40 +1,10 @@
 """Spearman and Pearson of gold and similarities, made to be resampled fast."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from pteb_eval.statistics.ordering import Ordered
 from pteb_eval.statistics.statistic import Array, as_values
-
-
-class _Sorted:
-    """The order of one column's values and where runs of equal ones start (None: no ties)."""
-
-    def __init__(self, column: Array) -> None:
-        self.order: NDArray[np.intp] = np.argsort(column, kind="stable")
-        steps = np.diff(column[self.order], prepend=np.nan) != 0
-        self.starts = None if steps.all() else np.flatnonzero(steps)
-
-    def groups(self, rows: Array, out: Array | None = None) -> Array:
-        """Sums of rows over equal values, by rising value, (n_groups, n_resamples)."""
-        # Numpy buffers the output unless told that no index can be out of bounds.
-        ordered: Array = np.take(rows, self.order, axis=0, out=out, mode="clip")
-        if self.starts is None:
-            return ordered
-        sums: Array = np.add.reduceat(ordered, self.starts, axis=0)
-        return sums
-
-    def level(self, rows: Array) -> Array:
-        """Each row's share below it and half its own, less half of all; in the rows' own order.
-
-        For counts these are the average ranks less their mean.
-        """
-        groups = self.groups(rows)
-        level = np.cumsum(groups, axis=0) - groups / 2 - groups.sum(axis=0) / 2
-        if self.starts is not None:
-            level = np.repeat(level, np.diff(self.starts, append=len(self.order)), axis=0)
-        ranks: Array = np.empty(rows.shape)
-        ranks[self.order] = level
-        return ranks
 
 
 def _spread(groups: Array) -> Array:
@@ -56,8 +26,8 @@ class Spearman:
     def __init__(self, gold: ArrayLike, values: ArrayLike) -> None:
         self.gold = np.asarray(gold, dtype=np.float64)
         self.values = as_values(values, self.gold.size)
-        self._gold = _Sorted(self.gold)
-        self._columns = [_Sorted(column) for column in self.values]
+        self._gold = Ordered(self.gold)
+        self._columns = [Ordered(column) for column in self.values]
         self._defined = [bool(np.isfinite(row + self.gold).all()) for row in self.values]
 
     def resampled(self, counts: Array) -> Array:
@@ -107,3 +77,48 @@ class Spearman:
     def with_values(self, values: Array) -> "Spearman":
         """See `Statistic.with_values`."""
         return Spearman(self.gold, values)
+
+
+class Pearson:
+    """Pearson's r of similarities against gold.
+
+    Args:
+        gold: gold similarities, (n_pairs,).
+        values: similarities, (n_variants, n_pairs).
+    """
+
+    def __init__(self, gold: ArrayLike, values: ArrayLike) -> None:
+        self.gold = np.asarray(gold, dtype=np.float64)
+        self.values = as_values(values, self.gold.size)
+        # Standardized once: r is the same, and moments of resamples lose no digits.
+        self._gold = _standardized(self.gold)
+        self._own = _standardized(self.values)
+
+    def resampled(self, counts: Array) -> Array:
+        """See `Statistic.resampled`."""
+        n = counts.sum(axis=0)
+        gold_mean, own_mean = self._gold @ counts / n, self._own @ counts / n
+        covariance = (self._own * self._gold) @ counts / n - own_mean * gold_mean
+        gold_variance = self._gold**2 @ counts / n - gold_mean**2
+        own_variance = self._own**2 @ counts / n - own_mean**2
+        product = gold_variance * own_variance
+        # A resample of copies of one pair has no variance, up to the last digit.
+        defined = (gold_variance > 1e-14) & (own_variance > 1e-14)
+        return np.where(defined, covariance / np.sqrt(np.where(defined, product, 1)), np.nan)
+
+    def influence(self) -> Array:
+        """See `Statistic.influence`."""
+        r = (self._own * self._gold).mean(axis=1, keepdims=True)
+        return np.asarray(self._own * self._gold - r * (self._own**2 + self._gold**2) / 2)
+
+    def with_values(self, values: Array) -> "Pearson":
+        """See `Statistic.with_values`."""
+        return Pearson(self.gold, values)
+
+
+def _standardized(values: Array) -> Array:
+    """Mean 0 and variance 1 along the last axis; NaN where all are equal or one is not finite."""
+    centred = values - values.mean(axis=-1, keepdims=True)
+    scale = np.sqrt(np.square(centred).mean(axis=-1, keepdims=True))
+    constant = np.ptp(values, axis=-1, keepdims=True) == 0
+    return np.asarray(centred / np.where(constant, np.nan, scale))
