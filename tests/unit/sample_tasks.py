@@ -153,6 +153,15 @@ def multilabel(change=str):
     )
 
 
+def multilabel_train_is_test(change=str):
+    """The test split is a cut of the split that it is trained on."""
+    task = multilabel(change)
+    for subset in ("a", "b"):
+        task.dataset[subset].pop("train")
+    task.train_split = "test"
+    return task
+
+
 def clustering(change=str):
     """A third of the documents is sampled; two subsets and two levels share a random state."""
 

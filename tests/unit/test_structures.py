@@ -10,7 +10,7 @@ from encoders import HashingEncoder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mteb import mocks
-from sample_tasks import SAMPLES, retrieval, sts
+from sample_tasks import SAMPLES, multilabel_train_is_test, retrieval, sts
 
 from pteb_eval.tasks.load import structure_for
 from pteb_eval.tasks.sampling import pinned
@@ -169,6 +169,20 @@ def test_failed_train_row_is_no_lost_instance():
     structure = structure_for(task)
     slot = next(slot for slot, _ in structure.slots(task) if slot.split == "train")
     assert structure.instance_of(task, slot) == (Instance(slot.subset, "train", slot.row, "train"),)
+
+
+def test_multilabel_cut_of_its_own_train_split():
+    def change(text):
+        return text[::-1]
+
+    task = multilabel_train_is_test()
+    structure = structure_for(task)
+    replaced = structure.replaced(task, lambda slot, text: change(text))
+    assert scores(replaced) == scores(multilabel_train_is_test(change))
+    assert (
+        10 < sum(i.subset == "a" for i in structure.instances(task)) < 40
+    )  # about max_eval_samples
+    assert task.train_split == replaced.train_split == "test"
 
 
 def test_only_a_sample_of_the_train_split_has_slots():

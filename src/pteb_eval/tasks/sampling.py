@@ -120,15 +120,23 @@ class _PinnedMultilabel(_Pinned):
         subset, split = kwargs["hf_subset"], kwargs["hf_split"]
         n_train = len(data_split[self.train_split])
         self.experiments = iter(
-            positions(self, subset, self.train_split, wanted, n_train)
-            for wanted in self.pins[subset, split][0]
+            [
+                positions(self, subset, self.train_split, wanted, n_train)
+                for wanted in self.pins[subset, split][0]
+            ]
         )
-        if self.pins[subset, split][1] is not None:
-            test = data_split[split]
-            rows = self.sampled_rows(subset, split, len(test))
-            data_split = DatasetDict({**data_split, split: test.select(rows)})
-            self.max_eval_samples = None
-        return super()._evaluate_subset(model, data_split, **kwargs)  # type: ignore[misc]
+        if self.pins[subset, split][1] is None:
+            return super()._evaluate_subset(model, data_split, **kwargs)  # type: ignore[misc]
+        test = data_split[split].select(self.sampled_rows(subset, split, len(data_split[split])))
+        train, name = data_split[self.train_split], self.train_split
+        self.max_eval_samples = None
+        if split == name:  # trained on the whole split, tested on its cut
+            self.train_split = f"{name} (train)"
+        try:
+            parts = DatasetDict({self.train_split: train, split: test})
+            return super()._evaluate_subset(model, parts, **kwargs)  # type: ignore[misc]
+        finally:
+            self.train_split = name
 
     def _undersample_data_indices(
         self: Task, y: Any, samples_per_label: int, idxs: Any = None
@@ -137,17 +145,13 @@ class _PinnedMultilabel(_Pinned):
 
 
 def _multilabel_test_rows(task: Task, subset: str, split: str) -> list[int] | None:
-    """Rows that mteb cuts a large test split to; None where it takes all.
-
-    Where the test split is the train split as well, mteb's own cut is left to happen: all rows
-    count as read then.
-    """
+    """Rows that mteb cuts a large test split to; None where it takes all."""
     from datasets import Dataset, DatasetDict
     from mteb.abstasks.abstask import _multilabel_subsampling
 
     labels = list(splits_of(task, subset)[split][task.label_column_name])
     limit = task.max_eval_samples
-    if limit is None or len(labels) <= limit or split == task.train_split:
+    if limit is None or len(labels) <= limit:
         return None
     numbered = Dataset.from_dict({"label": labels, "row": list(range(len(labels)))})
     cut = _multilabel_subsampling(

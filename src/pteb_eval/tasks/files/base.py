@@ -1,5 +1,6 @@
 """What the builders of tasks from files share: columns by role, subsets, metadata, notes."""
 
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
@@ -106,7 +107,6 @@ def empty_task(
             main_score=main_score,
             is_public=False,
         )
-        metadata._validate_metadata()
     except ValueError as error:
         line = " ".join(str(error).split())
         raise UserError(f"task {name!r}: {line}") from None
@@ -125,16 +125,33 @@ def _languages(settings: Mapping[str, Any], subsets: Sequence[str]) -> Any:
             raise UserError(
                 f"task {name!r}: language is given by subset, but columns.subset names no column"
             )
-        return [language]
+        return [_language(name, language)]
     if isinstance(language, str):
-        return {subset: [language] for subset in subsets}
+        return {subset: [_language(name, language)] for subset in subsets}
     for subset in subsets:
         if subset not in language:
             raise UserError(f"task {name!r}: no language for subset {subset!r}: add it to language")
-    return {
-        subset: [language[subset]] if isinstance(language[subset], str) else list(language[subset])
-        for subset in subsets
-    }
+    return {subset: _codes(name, language[subset]) for subset in subsets}
+
+
+def _codes(name: str, codes: str | Sequence[str]) -> list[str]:
+    """The language of a subset, or the two of a subset of pairs."""
+    return [_language(name, code) for code in ([codes] if isinstance(codes, str) else codes)]
+
+
+def _language(name: str, code: str) -> str:
+    from mteb.languages import check_language_code
+
+    try:
+        if not re.fullmatch(r"[a-z]{3}-[A-Z][a-z]{3}", code):
+            raise ValueError(code)
+        check_language_code(code)
+    except ValueError:
+        raise UserError(
+            f"task {name!r}: language {code!r} is unknown: use the ISO 639-3 language and the ISO "
+            "15924 script, such as eng-Latn, deu-Latn, arb-Arab, zho-Hans"
+        ) from None
+    return code
 
 
 def duplicates(items: Iterable[Hashable], what: str) -> list[str]:
