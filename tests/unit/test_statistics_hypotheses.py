@@ -238,13 +238,28 @@ def test_two_tests_of_six_draws_can_never_reach_five_percent():
     assert np.isnan(attainable([np.nan, 0.4], [np.nan, 0.03125])[0])
 
 
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
-@few
+chances = st.lists(st.floats(0, 1), min_size=1, max_size=9)
+fewer = settings(max_examples=8, deadline=None)  # statsmodels' Holm takes a tenth of a second
+
+
+@given(chances)
+@fewer
 def test_adjusted_p_is_never_smaller_and_keeps_the_order(p_values):
     for method in ("holm", "fdr_bh"):
         adjusted = adjust(p_values, method=method).p
         assert (adjusted >= np.array(p_values) - 1e-12).all()
         assert (np.diff(adjusted[np.argsort(p_values)]) >= -1e-12).all()
+
+
+@pytest.mark.parametrize("method", ["holm", "fdr_bh"])
+@given(chances, st.floats(0, 1))
+@fewer
+def test_attainable_is_the_adjusted_p_of_a_test_at_its_best(method, p_values, share):
+    best = np.multiply(p_values, share)
+    reach = attainable(p_values, best, method=method)
+    for i in range(0, len(p_values), 3):
+        improved = [best[i] if j == i else p for j, p in enumerate(p_values)]
+        assert reach[i] == pytest.approx(adjust(improved, method=method).p[i])
 
 
 # Equivalence and verdicts

@@ -18,6 +18,8 @@ from pteb_eval.statistics.bootstrap import (
 )
 from pteb_eval.statistics.statistic import Array
 
+_NOISE = 1e-12  # a float's, of scores within [−1, 1]
+
 
 def mean_delta(
     tasks: Sequence[Resamples], *, level: float = 0.95, method: IntervalMethod = "percentile"
@@ -45,11 +47,12 @@ def standardized_delta(drawn: Resamples) -> float:
     """Δ in standard deviations of a single instance's influence on it: Δ / (SE √n).
 
     It has no unit and does not grow with n, so it may be averaged over different metrics. For a
-    mean of per-instance values it is Cohen's d_z (divisor n). 0 if Δ and its error are both 0.
+    mean of per-instance values it is Cohen's d_z (divisor n). 0 if Δ and its error are both 0,
+    infinite if only the error is.
     """
     spread = standard_error(drawn) * math.sqrt(drawn.influence.shape[1])
-    if spread == 0:
-        return 0.0 if drawn.delta == 0 else math.copysign(math.inf, drawn.delta)
+    if spread < _NOISE:
+        return 0.0 if abs(drawn.delta) < _NOISE else math.copysign(math.inf, drawn.delta)
     return drawn.delta / spread
 
 

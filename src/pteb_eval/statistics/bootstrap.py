@@ -62,7 +62,8 @@ class Resamples:
     @property
     def delta(self) -> float:
         """Δ on the data."""
-        return float(self.scores[0] - self.scores[1:].mean())
+        # Differences first: equal scores then give exactly 0, which their mean need not.
+        return float((self.scores[0] - self.scores[1:]).mean())
 
     @property
     def run_variance(self) -> tuple[float, float]:
@@ -74,18 +75,28 @@ class Resamples:
         if n_runs < 2:
             return 0.0, 0.0
         noise = float(self.influence[1:].var(axis=0, ddof=1).sum()) / n**2
-        return noise, max(0.0, float(self.scores[1:].var(ddof=1)) - noise)
+        spread = float((self.scores[1:] - self.scores[1]).var(ddof=1))
+        return noise, max(0.0, spread - noise)
 
-    def pteb(self) -> Array:
-        """PTEB score, the mean over runs, of each resample, float64 (n_resamples,)."""
-        deviation = self.scores[1:] - self.scores[1:].mean()
-        excess = self.run_variance[1]
-        scale = math.sqrt(excess / deviation.var()) if excess > 0 else 0.0
-        return np.asarray(self.resampled[1:].mean(axis=0) + scale * deviation @ self.run_weights)
+    @property
+    def delta_influence(self) -> Array:
+        """Influence of each instance on Δ, float64 (n_instances,)."""
+        return np.asarray((self.influence[0] - self.influence[1:]).mean(axis=0))
 
     def deltas(self) -> Array:
         """Δ of each resample, float64 (n_resamples,)."""
-        return np.asarray(self.resampled[0] - self.pteb())
+        by_instances = (self.resampled[0] - self.resampled[1:]).mean(axis=0)
+        return np.asarray(by_instances - self._run_shift())
+
+    def pteb(self) -> Array:
+        """PTEB score, the mean over runs, of each resample, float64 (n_resamples,)."""
+        return np.asarray(self.resampled[1:].mean(axis=0) + self._run_shift())
+
+    def _run_shift(self) -> Array:
+        excess = self.run_variance[1]
+        deviation = self.scores[1:] - self.scores[1:].mean()
+        scale = math.sqrt(excess / deviation.var()) if excess > 0 else 0.0
+        return np.asarray(scale * deviation @ self.run_weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +203,7 @@ def standard_error(drawn: Resamples) -> float:
 
 def _moments(drawn: Resamples) -> tuple[float, float]:
     """Second and third central moment of Δ; whole runs are taken to have no skewness."""
-    influence = (drawn.influence[0] - drawn.influence[1:].mean(axis=0)) / drawn.influence.shape[1]
+    influence = drawn.delta_influence / drawn.influence.shape[1]
     by_runs = drawn.run_variance[1] / (len(drawn.scores) - 1)
     return float(np.square(influence).sum()) + by_runs, float((influence**3).sum())
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from statsmodels.stats.multitest import multipletests
 
+Array = NDArray[np.float64]
 Method = Literal["holm", "fdr_bh"]
 
 
@@ -20,7 +21,7 @@ class Adjusted:
         family_size: number of defined tests, which alone count.
     """
 
-    p: NDArray[np.float64]
+    p: Array
     reject: NDArray[np.bool_]
     family_size: int
 
@@ -42,9 +43,7 @@ def adjust(p_values: ArrayLike, *, method: Method = "holm", alpha: float = 0.05)
     return Adjusted(adjusted, reject, int(defined.sum()))
 
 
-def attainable(
-    p_values: ArrayLike, min_p_values: ArrayLike, *, method: Method = "holm"
-) -> NDArray[np.float64]:
+def attainable(p_values: ArrayLike, min_p_values: ArrayLike, *, method: Method = "holm") -> Array:
     """Smallest adjusted p that each test could have reached, the others being as they are.
 
     Args:
@@ -57,9 +56,21 @@ def attainable(
     """
     raw = np.asarray(p_values, dtype=np.float64)
     best = np.asarray(min_p_values, dtype=np.float64)
+    defined = ~np.isnan(raw)
     result = np.full(raw.shape, np.nan)
-    for i in np.flatnonzero(~np.isnan(raw)):
-        hopeful = raw.copy()
-        hopeful[i] = best[i]
-        result[i] = adjust(hopeful, method=method).p[i]
+    find = _attainable_holm if method == "holm" else _attainable_fdr
+    result[defined] = find(raw[defined], best[defined])
     return result
+
+
+def _attainable_holm(raw: Array, best: Array) -> Array:
+    """A test at its best comes after those below it, and takes over the largest of their steps."""
+    ordered, size = np.sort(raw), raw.size
+    steps = np.maximum.accumulate(np.append(0.0, ordered * np.arange(size, 0, -1)))
+    before = np.searchsorted(ordered, best)
+    return np.minimum(1.0, np.maximum(steps[before], (size - before) * best))
+
+
+def _attainable_fdr(raw: Array, best: Array) -> Array:
+    improved = np.where(np.eye(raw.size, dtype=bool), best, raw)
+    return np.array([adjust(row, method="fdr_bh").p[i] for i, row in enumerate(improved)])

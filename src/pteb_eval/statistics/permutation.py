@@ -82,7 +82,7 @@ def permutation_test(
 
 def _delta(statistic: Statistic) -> float:
     scores = observed(statistic)
-    return float(scores[0] - scores[1:].mean())
+    return float((scores[0] - scores[1:]).mean())
 
 
 def _swapped(values: Array, chosen: Array) -> Array:

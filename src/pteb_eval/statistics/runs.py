@@ -47,8 +47,7 @@ def split_variance(drawn: Resamples) -> VarianceSplit:
     is noise of single paraphrases. With one run nothing can be told of runs: they get 0.
     """
     n_runs, n = len(drawn.scores) - 1, drawn.influence.shape[1]
-    influence = drawn.influence[0] - drawn.influence[1:].mean(axis=0)
-    total = float(np.square(influence).sum()) / n**2
+    total = float(np.square(drawn.delta_influence).sum()) / n**2
     noise, whole = drawn.run_variance
     return VarianceSplit(max(0.0, total - noise / n_runs), noise + whole, n_runs)
 

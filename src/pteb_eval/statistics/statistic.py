@@ -73,7 +73,8 @@ class Mean:
 
     def resampled(self, counts: Array) -> Array:
         """See `Statistic.resampled`."""
-        return np.asarray(self.values @ counts / counts.sum(axis=0))
+        # Not by BLAS, which may give equal rows unequal sums, and so a difference where none is.
+        return np.asarray(np.einsum("ij,jk->ik", self.values, counts) / counts.sum(axis=0))
 
     def influence(self) -> Array:
         """See `Statistic.influence`."""
