@@ -8,8 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from pteb_eval.errors import UserError
+from pteb_eval.tasks.files import TYPES
 from pteb_eval.tasks.load import load_task, structure_for
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -93,6 +95,11 @@ def test_byte_order_mark_and_other_encodings(tmp_path):
     one = load_task(settings(tmp_path / "a.csv"))
     other = load_task(settings(tmp_path / "b.csv", format={"encoding": "latin-1"}))
     assert rows_of(one) == rows_of(other)
+
+
+def test_keys_without_a_value_are_left_out(tmp_path):
+    empty = {"format": None, "columns": None, "min_score": None, "description": None}
+    assert rows_of(load_task(settings(as_csv(tmp_path / "x.csv"), **empty))) == expected_rows()
 
 
 def test_several_files_in_turn_and_their_digest(tmp_path):
@@ -398,3 +405,20 @@ def test_real_banking77_has_77_classes_and_cells_of_several_lines():
     slots = list(structure_for(task).slots(task))
     assert sum(slot.split == "test" for slot, _ in slots) == 3080
     assert sum(slot.split == "train" for slot, _ in slots) < 77 * 8 * 10
+
+
+def examples():
+    """The YAML examples of docs/tasks.md that describe a user's files."""
+    text = (Path(__file__).parents[2] / "docs" / "tasks.md").read_text(encoding="utf-8")
+    blocks = [part.split("```")[0] for part in text.split("```yaml\n")[1:]]
+    return [yaml.safe_load(block)[0] for block in blocks if "type:" in block]
+
+
+@pytest.mark.parametrize("example", examples(), ids=lambda example: example["name"])
+def test_documented_examples_lack_nothing_but_their_files(example):
+    with pytest.raises(UserError, match="no such file|no such folder"):
+        load_task(example)
+
+
+def test_every_type_has_an_example():
+    assert {example["type"] for example in examples()} == set(TYPES)

@@ -92,6 +92,10 @@ def test_identical_ids_are_ignored_as_mteb_does(tmp_path):
     assert mean == pytest.approx(scores["default"]["ndcg_at_10"], abs=1e-5)
 
 
+def test_splits_that_were_not_scored_have_no_values():
+    assert list(instance_values(KINDS["sts"](), {"default": {"dev": {}}})) == []
+
+
 @pytest.mark.parametrize("kind", ["clustering", "cluster_sets"])
 def test_clustering_says_why_it_has_none(kind, tmp_path):
     task, _, values = evaluated(KINDS[kind](), tmp_path)

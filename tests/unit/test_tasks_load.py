@@ -8,7 +8,7 @@ from mteb import mocks
 from sample_tasks import SAMPLES, bitext, instruction_reranking, retrieval, sts
 
 from pteb_eval.errors import UserError
-from pteb_eval.tasks.load import load_task, structure_for
+from pteb_eval.tasks.load import load_task, structure_for, task_metadata
 from pteb_eval.tasks.scope import in_scope, roles_in_scope, scope_filter
 from pteb_eval.tasks.structure import Slot
 
@@ -55,6 +55,12 @@ def test_settings_choose_revision_subsets_and_splits(monkeypatch):
     ]
     assert task.notes == []
     assert load_task({"mteb": "STS17", "revision": None}).metadata.revision == own
+
+
+def test_metadata_without_data():
+    assert task_metadata("STS12").main_score == "cosine_spearman"
+    with pytest.raises(UserError, match="unknown mteb task 'STS 12': did you mean 'STS12'"):
+        task_metadata("STS 12")
 
 
 @pytest.mark.parametrize(

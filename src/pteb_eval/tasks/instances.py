@@ -48,7 +48,8 @@ def instance_values(task: Task, predictions: Mapping[str, Any]) -> Iterator[Inst
 
     Args:
         task: the very copy that was scored: its texts, and the instances left in it.
-        predictions: what mteb wrote for it, keyed by subset and split.
+        predictions: what mteb wrote for it, keyed by subset and split. Splits that it does not hold
+            are passed over, since mteb is asked for one at a time.
 
     Yields:
         Values in the data set's order of instances. Their mean is mteb's score for `correct`
@@ -74,7 +75,8 @@ def instance_values(task: Task, predictions: Mapping[str, Any]) -> Iterator[Inst
     ):
         if isinstance(task, base):
             for (subset, split), instances in by_part.items():
-                yield from read(task, predictions, subset, split, instances)
+                if split in predictions.get(subset, predictions.get("parallel", ())):
+                    yield from read(task, predictions, subset, split, instances)
             return
 
 

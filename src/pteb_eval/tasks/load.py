@@ -31,7 +31,7 @@ def load_task(settings: Mapping[str, Any]) -> Task:
 
     Returns:
         An `AbsTask` that is loaded. Its attribute `notes` lists what a user should know of the
-        data, one line each. Evaluate copies of it (`Structure.replaced`), not the task itself.
+        data, one line each. Its samples are drawn, so it can be evaluated any number of times.
 
     Raises:
         UserError: unknown name, subset or split, data that cannot be had, a task that cannot be
@@ -127,17 +127,31 @@ def _refuse(task: Task) -> None:
         )
 
 
-def _mteb_task(settings: Mapping[str, Any]) -> Task:
-    import mteb
+def task_metadata(name: str) -> Any:
+    """What mteb knows of one of its tasks (`TaskMetadata`), without its data.
+
+    Raises:
+        UserError: unknown name, with near matches.
+    """
+    return _mteb_class(name).metadata
+
+
+def _mteb_class(name: str) -> Any:
     from mteb.get_tasks import _TASKS_REGISTRY
 
-    name, subsets, splits = settings["mteb"], settings.get("subsets"), settings.get("splits")
     if name not in _TASKS_REGISTRY:
         raise UserError(f"unknown mteb task {name!r}{near(name, _TASKS_REGISTRY)}")
-    task = mteb.get_task(name)
+    return _TASKS_REGISTRY[name]
+
+
+def _mteb_task(settings: Mapping[str, Any]) -> Task:
+    import mteb
+
+    name, subsets, splits = settings["mteb"], settings.get("subsets"), settings.get("splits")
+    metadata = task_metadata(name)
     for wanted, there, word in (
-        (subsets, task.metadata.hf_subsets, "subset"),
-        (splits, task.metadata.eval_splits, "split"),
+        (subsets, metadata.hf_subsets, "subset"),
+        (splits, metadata.eval_splits, "split"),
     ):
         for value in wanted or ():
             if value not in there:

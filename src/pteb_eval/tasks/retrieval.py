@@ -1,7 +1,7 @@
 """Retrieval and reranking: queries, a corpus, judgements and perhaps lists to rerank."""
 
 from collections.abc import Callable, Iterator, Sequence, Set
-from typing import Any
+from typing import Any, NamedTuple
 
 from pteb_eval.tasks.copies import copy_task, evaluated, with_column
 from pteb_eval.tasks.flat import renewed
@@ -21,6 +21,9 @@ class Retrieval:
     """
 
     roles = (QUERY, DOCUMENT)
+
+    def __init__(self) -> None:
+        self._indexes: dict[tuple[str, str], tuple[Any, _Index]] = {}
 
     def slots(self, task: Task) -> Iterator[tuple[Slot, str]]:
         """See `Structure.slots`."""
@@ -55,27 +58,26 @@ class Retrieval:
 
     def instance_of(self, task: Task, slot: Slot) -> tuple[Instance, ...]:
         """A query with those that the metric joins to it; a document with those it answers."""
-        data = next(
-            data
-            for subset, split, data in _parts(task)
-            if (subset, split) == (slot.subset, slot.split)
-        )
-        judgements = data["relevant_docs"]
-        family = _family(task)
+        index = self._index(task, slot.subset, slot.split)
         if slot.role == QUERY:
-            mine = family(slot.row)
-            queries = [query for query in judgements if family(query) == mine]
-            return tuple(Instance(slot.subset, slot.split, query) for query in queries)
-        answered = [q for q, documents in judgements.items() if documents.get(slot.row, 0) > 0]
-        families = {family(query) for query in answered}
-        return (
-            Instance(slot.subset, slot.split, slot.row, DOCUMENT),
-            *(
-                Instance(slot.subset, slot.split, query)
-                for query in judgements
-                if family(query) in families
-            ),
+            return index.family_of.get(slot.row, ())
+        hit = (
+            member
+            for query in index.answered.get(slot.row, ())
+            for member in index.family_of[query]
         )
+        document = Instance(slot.subset, slot.split, slot.row, DOCUMENT)
+        return document, *dict.fromkeys(hit)
+
+    def _index(self, task: Task, subset: str, split: str) -> "_Index":
+        """Who belongs to whom in a split, looked up once for each set of judgements."""
+        data = next(data for own, name, data in _parts(task) if (own, name) == (subset, split))
+        judgements = data["relevant_docs"]
+        known, index = self._indexes.get((subset, split), (None, None))
+        if index is None or known is not judgements:
+            index = _indexed(subset, split, judgements, _family(task))
+            self._indexes[subset, split] = judgements, index
+        return index
 
     def without(self, task: Task, excluded: Set[Instance]) -> Task:
         """See `Structure.without`."""
@@ -117,6 +119,26 @@ class Retrieval:
 
 
 _PARTS = {QUERY: "queries", DOCUMENT: "corpus"}
+
+
+class _Index(NamedTuple):
+    """The instances that share a query's fate, and the queries that a document is relevant to."""
+
+    family_of: dict[str, tuple[Instance, ...]]
+    answered: dict[str, list[str]]
+
+
+def _indexed(subset: str, split: str, judgements: Any, family: Callable[[str], str]) -> _Index:
+    families: dict[str, list[Instance]] = {}
+    answered: dict[str, list[str]] = {}
+    judgements = {query: judged for query, judged in judgements.items() if judged}
+    for query, judged in judgements.items():
+        families.setdefault(family(query), []).append(Instance(subset, split, query))
+        for document, grade in judged.items():
+            if grade > 0:
+                answered.setdefault(document, []).append(query)
+    members = {key: tuple(instances) for key, instances in families.items()}
+    return _Index({query: members[family(query)] for query in judgements}, answered)
 
 
 def _copied(task: Task) -> Task:

@@ -89,8 +89,7 @@ class Structure(Protocol):
     def replaced(self, task: Task, new_text: Callable[[Slot, str], str]) -> Task:
         """A copy of the task in which each slot's text is `new_text(slot, text)`.
 
-        The copy has the random state of `task`, so that both draw the same samples; a task that was
-        evaluated itself has moved on, so evaluate copies only.
+        The copy has the samples of `task`, or draws the same.
         """
         ...
 

@@ -36,7 +36,7 @@ def file_task(settings: Mapping[str, Any]) -> Task:
             number from 0 in a file without header; the role's own name is the default; the role
             `subset` names a column that divides the rows, as by language), `description`, `prompt`
             (for instruction models, as in mteb's metadata); and what the type needs, see
-            docs/tasks.md.
+            docs/tasks.md. None is the same as a key left out.
 
     Returns:
         A loaded `AbsTask` with attribute `notes`; its data set's revision is the file's SHA-256, or
@@ -45,6 +45,7 @@ def file_task(settings: Mapping[str, Any]) -> Task:
     Raises:
         UserError: any mistake in the settings or the files.
     """
+    settings = {key: value for key, value in settings.items() if value is not None}
     name, kind = settings.get("name"), settings.get("type")
     if kind not in TYPES:
         raise UserError(f"task {name!r}: unknown type {kind!r}: use one of {', '.join(TYPES)}")
