@@ -83,6 +83,18 @@ def test_data_that_cannot_be_had(monkeypatch, error):
     assert "\n" not in str(caught.value)
 
 
+def test_table_that_followir_reads_while_scoring_is_fetched_too(monkeypatch):
+    def load_data(self, **kwargs):
+        self.dataset, self.data_loaded = retrieval().dataset, True
+
+    fetched = []
+    monkeypatch.setattr(type(mteb.get_task("Core17InstructionRetrieval")), "load_data", load_data)
+    monkeypatch.setattr(datasets, "get_dataset_config_names", lambda *_: ["corpus", "qrel_diff"])
+    monkeypatch.setattr(datasets, "load_dataset", lambda *given, **_: fetched.append(given[1]))
+    load_task({"mteb": "Core17InstructionRetrieval"})
+    assert fetched == ["qrel_diff"]
+
+
 def test_every_text_task_type_of_mteb_has_a_structure():
     """One task of each class of evaluation; the registry's types are those that we know."""
     seen = {}
