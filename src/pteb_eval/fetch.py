@@ -71,7 +71,7 @@ def texts_table(settings: dict[str, Any]) -> tuple[pa.Table, dict[str, Any]]:
                 for instance in structure.instance_of(task, slot)
             )
         )
-        row = rows.setdefault(text_id(text), _new_row(text, languages.get(slot.subset, [])))
+        row = rows.setdefault(text_id(text), _new_row(text, _languages(slot, languages)))
         row["slots"].append(_slot(slot, reworded))
         row["reworded"] |= reworded
     if not any(row["reworded"] for row in rows.values()):
@@ -93,6 +93,7 @@ def describe(task: Any) -> dict[str, Any]:
     return {
         "task": task.metadata.name,
         "language_names": {code: ISO_TO_LANGUAGE.get(code.split("-")[0], code) for code in codes},
+        "n_instances": len(structure_for(task).instances(task)),
         "task_type": task.metadata.type,
         "main_metric": task.metadata.main_score,
         "task_revision": task.metadata.dataset["revision"],
@@ -109,6 +110,13 @@ def _first(instances: list[Instance], limit: int | None) -> set[Instance] | None
     for instance in instances:
         taken.setdefault((instance.subset, instance.split), []).append(instance)
     return {instance for group in taken.values() for instance in group[:limit]}
+
+
+def _languages(slot: Slot, by_subset: dict[str, list[str]]) -> list[str]:
+    """Languages that a text may be in; of parallel texts the role names the one."""
+    if slot.subset == "parallel":
+        return [slot.role.replace("_", "-")]
+    return by_subset.get(slot.subset, [])
 
 
 def _new_row(text: str, languages: list[str]) -> dict[str, Any]:

@@ -68,6 +68,11 @@ class Progress:
             say(self._line())
 
     @property
+    def done(self) -> int:
+        """How much was finished since the start, cached work not counted."""
+        return self._done
+
+    @property
     def rate(self) -> float:
         """Finished per second since the start, cached work not counted."""
         return self._done / max(time.monotonic() - self._start, 1e-9)
@@ -85,6 +90,7 @@ class Progress:
 
 
 def duration(seconds: float) -> str:
+    """A time in the unit that reads best."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     if seconds < 5400:

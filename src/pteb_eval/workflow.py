@@ -44,8 +44,9 @@ class Workflow:
         self.models = {model.slug: model for model in config.models}
         self.generators = {generator.name: generator for generator in config.generators}
         for task in config.tasks:
-            if isinstance(task, FileTask) and not task.path.exists():
-                raise UserError(f"task {task.name!r}: {task.path}: no such file (key `path`)")
+            for path in task.files if isinstance(task, FileTask) else ():
+                if not path.exists():
+                    raise UserError(f"task {task.name!r}: {path}: no such file or folder")
 
     def code(self, stage: str) -> str:
         """Fingerprint of the code that decides a stage's output."""
@@ -132,9 +133,7 @@ class Workflow:
         entry = self.tasks[task]
         if not isinstance(entry, FileTask):
             return []
-        if entry.path.is_dir():
-            return [str(path) for path in sorted(entry.path.rglob("*")) if path.is_file()]
-        return [str(entry.path)]
+        return [str(file) for path in entry.files for file in _files_of(path)]
 
     def model_files(self, model: str) -> list[str]:
         """The files of a model's local folder."""
@@ -143,7 +142,7 @@ class Workflow:
             return []
         if not folder.is_dir():
             raise UserError(f"model {model!r}: {folder}: no such folder (key `path`)")
-        return [str(path) for path in sorted(folder.rglob("*")) if path.is_file()]
+        return [str(path) for path in _files_of(folder)]
 
     def mteb_results(self) -> list[str]:
         """The originals' results in mteb's format."""
@@ -192,6 +191,13 @@ class Workflow:
 
     def _task(self, task: str) -> dict[str, Any]:
         return task_settings(self.tasks[task])
+
+
+def _files_of(path: Path) -> list[Path]:
+    """A file itself, or all files in a folder."""
+    if not path.is_dir():
+        return [path]
+    return [file for file in sorted(path.rglob("*")) if file.is_file()]
 
 
 def task_settings(entry: MtebTask | FileTask) -> dict[str, Any]:

@@ -114,7 +114,9 @@ def show(
 
 
 def _facts(metadata: Any) -> list[list[Any]]:
-    languages = sorted({code for codes in metadata.hf_subsets_to_langscripts.values() for code in codes})
+    languages = sorted(
+        {code for codes in metadata.hf_subsets_to_langscripts.values() for code in codes}
+    )
     return [
         ["task", metadata.name],
         ["type", metadata.type],

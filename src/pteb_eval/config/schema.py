@@ -80,27 +80,60 @@ class FileTask(TaskBase):
     Attributes:
         type: kind of task.
         name: name of the task in files and tables.
-        path: CSV, TSV, JSONL or Parquet file (`.gz` too), or the folder of a retrieval task.
+        path: CSV, TSV, JSONL or Parquet file (`.gz` too), a list of them, or the folder of a
+            retrieval task.
+        train: file of the training rows of a classification task.
+        samples_per_label: training rows of each label in an experiment of a classification task.
+        positive: label, or labels, of pairs that belong together.
+        corpus: file of a retrieval task's documents, in place of a folder.
+        queries: file of its queries.
+        qrels: file of its judgements.
+        ignore_identical_ids: leave out the document whose id is the query's own.
         columns: which column holds what; by name, or by number from 0 in a file without header.
         format: how to read a CSV or TSV file.
-        min_score: least gold score of an STS task; None: 0.
-        max_score: greatest gold score of an STS task; None: 5.
+        min_score: least gold score of an STS or summarization task; None: the type's own.
+        max_score: greatest gold score of an STS or summarization task; None: the type's own.
         language: language and script of the texts as mteb writes it, such as `eng-Latn`; or one for
             each subset, if `columns.subset` names the column that says which subset a row is in.
         description: one line shown in the report; say here what readers must know of the data.
         prompt: instruction for models that take one.
     """
 
-    type: Literal["sts"]
+    type: Literal[
+        "sts",
+        "pair_classification",
+        "classification",
+        "clustering",
+        "retrieval",
+        "reranking",
+        "summarization",
+    ]
     name: Name
-    path: Path
+    path: Path | list[Path] | None = None
     columns: dict[str, str | int] | None = None
     format: FileFormat | None = None
+    train: Path | None = None
+    samples_per_label: int | None = Field(default=None, ge=1)
+    positive: str | int | list[str | int] | None = None
+    corpus: Path | None = None
+    queries: Path | None = None
+    qrels: Path | None = None
+    ignore_identical_ids: bool | None = None
     min_score: float | None = None
     max_score: float | None = None
-    language: str | dict[str, str] = "eng-Latn"
+    language: str | dict[str, str | list[str]] = "eng-Latn"
     description: str | None = None
-    prompt: str | None = None
+    prompt: str | dict[Literal["query", "document"], str] | None = None
+
+    @property
+    def files(self) -> list[Path]:
+        """All files and folders that the entry names."""
+        several = self.path if isinstance(self.path, list) else [self.path]
+        return [
+            path
+            for path in (*several, self.train, self.corpus, self.queries, self.qrels)
+            if path is not None
+        ]
 
 
 def _task_kind(value: Any) -> str:

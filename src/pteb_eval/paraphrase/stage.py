@@ -1,9 +1,10 @@
-"""Stage `paraphrase`: ask for what is not in the cache, judge each answer's form, write the file."""
+"""Stage `paraphrase`: ask for what is not in the cache, give each answer a status, write it."""
 
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from pteb_eval.paraphrase.prompts import Prompt
 from pteb_eval.paraphrase.quality import QUALITY_FIELDS, measure
 from pteb_eval.progress import Progress
 from pteb_eval.provenance import stamp
+from pteb_eval.rates import keep_rate
 from pteb_eval.store import provenance_of, read_table, write_table
 from pteb_eval.versions import PARAPHRASE_STEP
 
@@ -90,7 +92,7 @@ class Generation:
         self.progress = progress
         self._stack = ExitStack()
         self._engine: Engine | None = None
-        self._load = lambda: load_engine(engine, cache_dir=cache / "models")
+        self._load = partial(load_engine, engine, cache_dir=cache / "models")
 
     def __enter__(self) -> "Generation":
         return self
@@ -175,6 +177,7 @@ def run(
             if not todo:
                 break
         progress.close()
+        keep_rate(cache, "paraphrase", generation.identity, progress.done, progress.rate)
         _check_failures(settings, wordings)
         rows = [_row(wording) for wording in wordings]
         write_table(

@@ -70,7 +70,8 @@ def _answer(summary: pd.DataFrame, significance: pd.DataFrame) -> Iterator[str]:
         family = " / ".join([str(generator), str(task), str(subset)])
         tests = significance[significance["family"] == family]
         drops = tests[tests["verdict"] == "drops"]["model"].tolist()
-        most, least = rows.loc[rows["delta"].idxmax()], rows.loc[rows["delta"].idxmin()]
+        by_delta = rows.sort_values("delta").to_dict("records")
+        least, most = by_delta[0], by_delta[-1]
         yield (
             f"On {task}, reworded by {generator}, {len(drops)} of {len(rows)} models lose a "
             f"detectable part of their score"
@@ -114,7 +115,8 @@ def _examples(layout: Layout, generator: str, task: str) -> list[dict[str, Any]]
     ).to_pandas()
     rows = rows.merge(texts, on="text_id")
     rows["order"] = [digest([row.text_id, row.run]) for row in rows.itertuples()]
-    return rows.sort_values("order").head(EXAMPLES).to_dict("records")
+    chosen = rows.sort_values("order").head(EXAMPLES)
+    return [dict(row) for row in chosen.to_dict("records")]
 
 
 def _data_uri(path: Path) -> str:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pteb_eval.errors import UserError
 from pteb_eval.progress import say
 from pteb_eval.provenance import stamp
-from pteb_eval.score.instances import INSTANCES, instance_values
+from pteb_eval.score.instances import INSTANCES, instance_rows
 from pteb_eval.score.serving import ServingEncoder
 from pteb_eval.store import provenance_of, read_table, write_table, write_text
 from pteb_eval.tasks import Instance
@@ -56,10 +56,10 @@ class Evaluation:
                     encode_kwargs={"show_progress_bar": False},
                     prediction_folder=Path(predictions),
                 )
-                values = instance_values(
-                    task, self.variants.structure, split, Path(predictions), scores[split]
-                )
-                self.instances += [{**row, "variant": variant, "run": run} for row in values]
+                self.instances += [
+                    {**row, "variant": variant, "run": run}
+                    for row in instance_rows(task, Path(predictions))
+                ]
             for subset, found in scores[split].items():
                 self.scores += [
                     {
@@ -199,7 +199,7 @@ def _numbers(scores: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _report(settings: dict[str, Any], variants: Variants, evaluation: Evaluation) -> None:
-    main = {}
+    main: dict[str, list[float]] = {}
     for row in evaluation.scores:
         if row["metric"] == "main_score":
             main.setdefault(row["variant"], []).append(row["value"])

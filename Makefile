@@ -1,0 +1,48 @@
+# `make demo` and `make test` set up all that they need: Python 3.11+, make and the package index.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+CORES ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count())')
+INSTALLED := $(VENV)/.installed
+# Snakemake and the jobs find the environment's programs first.
+export PATH := $(abspath $(BIN)):$(PATH)
+
+.PHONY: help demo test lint types unit workflow clean
+
+help:
+	@echo "make demo      set up, run config/demo.yaml for real, say where the report is"
+	@echo "make test      set up, check style and types, run all tests"
+	@echo "make lint | types | unit | workflow    parts of make test"
+
+$(INSTALLED): pyproject.toml envs/constraints-cpu.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "pteb-eval needs Python 3.11 or newer: make PYTHON=python3.11"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--constraint envs/constraints-cpu.txt --editable '.[dev]'
+	touch $@
+
+demo: $(INSTALLED)
+	snakemake --cores $(CORES) --configfile config/demo.yaml
+	@echo "The report: $(abspath results/demo/report.html)"
+
+test: lint types unit workflow
+
+lint: $(INSTALLED)
+	ruff check
+	ruff format --check
+	snakefmt --check Snakefile workflow
+	snakemake --lint
+
+types: $(INSTALLED)
+	mypy
+
+# The processes of the tests share the cores: one thread each, or they wait for one another.
+unit: $(INSTALLED)
+	OMP_NUM_THREADS=1 python -m pytest tests/unit tests/parity --numprocesses $(CORES)
+
+workflow: $(INSTALLED)
+	OMP_NUM_THREADS=1 python -m pytest tests/workflow --numprocesses $(CORES)
+
+clean:
+	rm -rf $(VENV) .snakemake .mypy_cache .ruff_cache .pytest_cache
