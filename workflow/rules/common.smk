@@ -5,8 +5,6 @@ from pteb_eval.workflow import from_snakemake
 
 flow = from_snakemake(config)
 layout = flow.layout
-CACHE = str(flow.cache)
-DEVICE = flow.device_option()
 
 
 # Names come from the config, so a typo in a target fails before anything runs.

@@ -5,16 +5,20 @@ rule embed_original:
         model=lambda wc: flow.model_files(wc.model),
     output:
         str(layout.embeddings("{model}", "original", "{task}")),
+    log:
+        str(layout.log("embed", "{model}", "original", "{task}")),
+    conda:
+        "../../envs/evaluate.yaml"
+    resources:
+        gpu=1,
+        device=flow.device_option(),
     params:
         settings=lambda wc: flow.embed_settings(wc.model, wc.task),
         step=EMBED_STEP,
-    log:
-        str(layout.log("embed", "{model}", "original", "{task}")),
-    resources:
-        gpu=1,
+        cache=str(flow.cache),
     shell:
         "pteb-eval embed --settings {params.settings:q} --texts {input.texts:q} "
-        "--cache {CACHE:q} {DEVICE} --output {output:q} --log {log:q}"
+        "--cache {params.cache:q} {resources.device} --output {output:q} --log {log:q}"
 
 
 rule embed_paraphrases:
@@ -24,14 +28,18 @@ rule embed_paraphrases:
         model=lambda wc: flow.model_files(wc.model),
     output:
         str(layout.embeddings("{model}", "{generator}", "{task}")),
+    log:
+        str(layout.log("embed", "{model}", "{generator}", "{task}")),
+    conda:
+        "../../envs/evaluate.yaml"
+    resources:
+        gpu=1,
+        device=flow.device_option(),
     params:
         settings=lambda wc: flow.embed_settings(wc.model, wc.task),
         step=EMBED_STEP,
-    log:
-        str(layout.log("embed", "{model}", "{generator}", "{task}")),
-    resources:
-        gpu=1,
+        cache=str(flow.cache),
     shell:
         "pteb-eval embed --settings {params.settings:q} --texts {input.texts:q} "
         "--paraphrases {input.paraphrases:q} "
-        "--cache {CACHE:q} {DEVICE} --output {output:q} --log {log:q}"
+        "--cache {params.cache:q} {resources.device} --output {output:q} --log {log:q}"

@@ -4,11 +4,13 @@ rule fetch:
         lambda wc: flow.data_files(wc.task),
     output:
         str(layout.texts("{task}")),
+    log:
+        str(layout.log("fetch", "{task}")),
+    conda:
+        "../../envs/evaluate.yaml"
     params:
         settings=lambda wc: flow.fetch_settings(wc.task),
         code=flow.code("fetch"),
-    log:
-        str(layout.log("fetch", "{task}")),
     shell:
         "pteb-eval fetch --settings {params.settings:q} --code {params.code} "
         "--output {output:q} --log {log:q}"

@@ -4,13 +4,15 @@ rule plot:
         rules.test.output,
     output:
         flow.figures(),
-    params:
-        code=flow.code("plot"),
-        root=str(layout.root),
     log:
         str(layout.log("plot")),
+    conda:
+        "../../envs/report.yaml"
+    params:
+        code=flow.code("plot"),
+        run=flow.config.name,
     shell:
-        "pteb-eval plot --root {params.root:q} --log {log:q}"
+        "pteb-eval plot --root results/{params.run:q} --log {log:q}"
 
 
 rule figures:
@@ -26,11 +28,13 @@ rule report:
         flow.texts_files(),
     output:
         str(layout.report),
+    log:
+        str(layout.log("report")),
+    conda:
+        "../../envs/report.yaml"
     params:
         settings=flow.report_settings(),
         code=flow.code("report"),
-        root=str(layout.root),
-    log:
-        str(layout.log("report")),
+        run=flow.config.name,
     shell:
-        "pteb-eval report --settings {params.settings:q} --root {params.root:q} --log {log:q}"
+        "pteb-eval report --settings {params.settings:q} --root results/{params.run:q} --log {log:q}"

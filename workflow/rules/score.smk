@@ -6,11 +6,13 @@ rule score_original:
     output:
         scores=str(layout.scores("{model}", "original", "{task}")),
         instances=str(layout.instances("{model}", "original", "{task}")),
+    log:
+        str(layout.log("score", "{model}", "original", "{task}")),
+    conda:
+        "../../envs/evaluate.yaml"
     params:
         settings=lambda wc: flow.score_settings(wc.model, wc.task),
         code=flow.code("score"),
-    log:
-        str(layout.log("score", "{model}", "original", "{task}")),
     shell:
         "pteb-eval score --settings {params.settings:q} --code {params.code} "
         "--texts {input.texts:q} --embeddings {input.embeddings:q} "
@@ -25,6 +27,8 @@ rule mteb_result:
         str(layout.mteb("{model}", "{revision}", "{task}")),
     log:
         str(layout.log("score", "{model}", "{revision}", "{task}")),
+    conda:
+        "../../envs/evaluate.yaml"
     shell:
         "pteb-eval score --export {input:q} --mteb {output:q} --log {log:q}"
 
@@ -38,11 +42,13 @@ rule score_paraphrases:
     output:
         scores=str(layout.scores("{model}", "{generator}", "{task}")),
         instances=str(layout.instances("{model}", "{generator}", "{task}")),
+    log:
+        str(layout.log("score", "{model}", "{generator}", "{task}")),
+    conda:
+        "../../envs/evaluate.yaml"
     params:
         settings=lambda wc: flow.score_settings(wc.model, wc.task, wc.generator),
         code=flow.code("score"),
-    log:
-        str(layout.log("score", "{model}", "{generator}", "{task}")),
     shell:
         "pteb-eval score --settings {params.settings:q} --code {params.code} "
         "--texts {input.texts:q} --paraphrases {input.paraphrases:q} "

@@ -6,14 +6,16 @@ rule test:
         flow.texts_files(),
     output:
         flow.tables(),
+    log:
+        str(layout.log("test")),
+    conda:
+        "../../envs/report.yaml"
     params:
         settings=flow.test_settings(),
         code=flow.code("test"),
-        root=str(layout.root),
-    log:
-        str(layout.log("test")),
+        run=flow.config.name,
     shell:
-        "pteb-eval test --settings {params.settings:q} --root {params.root:q} --log {log:q}"
+        "pteb-eval test --settings {params.settings:q} --root results/{params.run:q} --log {log:q}"
 
 
 rule tables:
