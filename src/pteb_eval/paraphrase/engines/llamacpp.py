@@ -15,10 +15,9 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 
 from pteb_eval.errors import UserError
 from pteb_eval.paraphrase.engines import Completion, PromptKind, Request, Sampling
-from pteb_eval.paraphrase.engines.packaged import file_sha256
+from pteb_eval.paraphrase.engines.packaged import METADATA_BYTES, file_sha256
 
 ATTEMPTS = 3
-_METADATA_BYTES = 2**26
 _PENALTY_WINDOW = 2**15
 # Temperature comes first, as in vLLM, so that top-p means the same in every engine.
 _SAMPLERS = ["penalties", "temperature", "min_p", "top_k", "top_p"]
@@ -38,7 +37,7 @@ class LlamaCppEngine:
         parallel: requests in flight, each with a slot of its own.
         threads: CPU threads; all that this process may use if None.
         context: tokens of a slot: a prompt and its answer must fit.
-        sha256: digest of the file where it is known already.
+        digest: SHA-256 of the file where it is known already.
     """
 
     def __init__(
@@ -50,7 +49,7 @@ class LlamaCppEngine:
         parallel: int = 4,
         threads: int | None = None,
         context: int = 1024,
-        sha256: str | None = None,
+        digest: str | None = None,
     ) -> None:
         self.model_path = model_path
         self.sampling = sampling
@@ -58,14 +57,17 @@ class LlamaCppEngine:
         self.parallel = parallel
         self.threads = threads or len(os.sched_getaffinity(0))
         self.context = context
-        self._sha256 = sha256
+        self._digest = digest
         self._server: Any = None
 
     def identity(self) -> dict[str, Any]:
         """What changes an answer; the file counts by its SHA-256, not by its name."""
-        return identity(
-            self._sha256 or file_sha256(self.model_path), self.prompt_kind, self.sampling
-        )
+        return {
+            "engine": "llamacpp",
+            "sha256": self._digest or file_sha256(self.model_path),
+            "prompt_kind": self.prompt_kind,
+            "sampling": self.sampling.as_json(),
+        }
 
     def __enter__(self) -> Self:
         """Load the model.
@@ -184,16 +186,6 @@ class LlamaCppEngine:
         return params
 
 
-def identity(sha256: str, prompt_kind: PromptKind, sampling: Sampling) -> dict[str, Any]:
-    """Identity of a `LlamaCppEngine`, which needs no model file at hand."""
-    return {
-        "engine": "llamacpp",
-        "sha256": sha256,
-        "prompt_kind": prompt_kind,
-        "sampling": sampling.as_json(),
-    }
-
-
 def has_chat_template(model_path: Path) -> bool:
     """Whether a GGUF file brings a chat template; without one llama.cpp would make one up."""
     try:
@@ -201,7 +193,7 @@ def has_chat_template(model_path: Path) -> bool:
             model_path.open("rb") as file,
             mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
         ):
-            return content.find(b"tokenizer.chat_template", 0, _METADATA_BYTES) >= 0
+            return content.find(b"tokenizer.chat_template", 0, METADATA_BYTES) >= 0
     except (OSError, ValueError) as error:
         raise UserError(f"{model_path}: no readable model file: name a GGUF file") from error
 

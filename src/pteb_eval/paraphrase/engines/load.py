@@ -9,14 +9,16 @@ from typing import Any
 
 from pteb_eval.errors import UserError
 from pteb_eval.paraphrase.engines import Engine, Sampling
+from pteb_eval.paraphrase.engines.gguf_folder import folder_name, gguf_to_folder
 from pteb_eval.paraphrase.engines.packaged import (
     gguf_from_package,
+    is_installed,
     is_package_name,
     package_digest,
 )
 
 _ADAPTERS = {"llamacpp": "LlamaCppEngine", "openai": "OpenAIEngine", "vllm": "VllmEngine"}
-_COMMON = {"prompt_kind", "revision", "sha256"}  # given by this module
+_COMMON = {"prompt_kind", "revision", "digest"}  # given by this module
 
 
 def load_engine(settings: Mapping[str, Any], *, cache_dir: Path) -> Engine:
@@ -31,15 +33,12 @@ def load_engine(settings: Mapping[str, Any], *, cache_dir: Path) -> Engine:
     Raises:
         UserError: on an unknown engine, option or sampling field, or a model that is not there.
     """
-    engine, adapter = _adapter(settings)
-    common: dict[str, Any] = {"prompt_kind": settings["prompt_kind"]}
-    if engine == "llamacpp":
-        model: Any = _gguf(settings["model"], cache_dir)
-    else:
-        model = settings["model"]
-        common["revision"] = settings.get("revision")
-    loaded: Engine = adapter(model, _sampling(settings), **common, **_options(settings, adapter))
-    return loaded
+    if not _is_packaged(settings):
+        return _build(settings, settings["model"])
+    path = gguf_from_package(settings["model"], cache_dir)
+    if settings["engine"] == "vllm":
+        path = gguf_to_folder(path, cache_dir / folder_name(path))
+    return _build(settings, str(path), digest=package_digest(settings["model"]))
 
 
 def engine_identity(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,22 +47,29 @@ def engine_identity(settings: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         UserError: as `load_engine`.
     """
+    digest = package_digest(settings["model"]) if _is_packaged(settings) else None
+    return _build(settings, settings["model"], digest=digest).identity()
+
+
+def _build(settings: Mapping[str, Any], model: str, digest: str | None = None) -> Engine:
     engine, adapter = _adapter(settings)
-    model = settings["model"]
-    if engine == "llamacpp" and is_package_name(model):
-        _options(settings, adapter)
-        built: Engine = adapter(
-            Path(model),
-            _sampling(settings),
-            prompt_kind=settings["prompt_kind"],
-            sha256=package_digest(model),
-        )
-        return built.identity()
-    return load_engine(settings, cache_dir=Path()).identity()
+    given = {"prompt_kind": settings["prompt_kind"], **_options(settings, adapter)}
+    if engine != "llamacpp":
+        given["revision"] = settings.get("revision")
+    if digest is not None:
+        given["digest"] = digest
+    built: Engine = adapter(
+        Path(model) if engine == "llamacpp" else model, _sampling(settings), **given
+    )
+    return built
 
 
-def _gguf(model: str, cache_dir: Path) -> Path:
-    return gguf_from_package(model, cache_dir) if is_package_name(model) else Path(model)
+def _is_packaged(settings: Mapping[str, Any]) -> bool:
+    """Whether the model comes inside a package: llama.cpp knows no other names, vLLM the hub's."""
+    engine, model = settings["engine"], settings["model"]
+    return is_package_name(model) and (
+        engine == "llamacpp" or (engine == "vllm" and is_installed(model))
+    )
 
 
 def _adapter(settings: Mapping[str, Any]) -> tuple[str, Any]:

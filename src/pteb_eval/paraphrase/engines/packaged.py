@@ -3,12 +3,15 @@
 import hashlib
 from functools import lru_cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
 from pteb_eval.errors import UserError
 from pteb_eval.store.files import atomic_path
 
+METADATA_BYTES = 2**26  # more than the keys before the weights of any GGUF file
+_SAMPLES, _SAMPLE_BYTES = 16, 2**20
 _INSTALL = "pip install 'pteb-eval[llamacpp]'"
 
 
@@ -31,9 +34,44 @@ def _sha256(path: Path, size: int, mtime_ns: int) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def model_fingerprint(folder: Path) -> str:
+    """Digest of a model folder: names, sizes, small files whole, large ones by 16 samples each.
+
+    Reading a model of 50 GB for every job would cost a minute; two models that agree in 16 MiB
+    spread over each file are the same model.
+
+    Raises:
+        UserError: if a file cannot be read.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.iterdir() if path.is_file()):
+        if path.name.startswith("."):
+            continue
+        size = path.stat().st_size
+        digest.update(f"{path.name} {size}\n".encode())
+        digest.update(_sampled(path, size))
+    return digest.hexdigest()
+
+
+def _sampled(path: Path, size: int) -> bytes:
+    if size <= _SAMPLES * _SAMPLE_BYTES:
+        return file_sha256(path).encode()
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        for sample in range(_SAMPLES):
+            file.seek(sample * (size - _SAMPLE_BYTES) // (_SAMPLES - 1))
+            digest.update(file.read(_SAMPLE_BYTES))
+    return digest.digest()
+
+
 def is_package_name(model: str) -> bool:
     """Whether a model's name can only be that of a package: no path, no `.gguf` file."""
-    return model.isascii() and model.replace("-", "_").isidentifier() and not Path(model).exists()
+    return model.isascii() and _module_name(model).isidentifier() and not Path(model).exists()
+
+
+def is_installed(package: str) -> bool:
+    """Whether a package of this name is there."""
+    return find_spec(_module_name(package)) is not None
 
 
 def package_digest(package: str) -> str:
@@ -73,9 +111,13 @@ def gguf_from_package(package: str, cache_dir: Path) -> Path:
     return target
 
 
+def _module_name(package: str) -> str:
+    return package.replace("-", "_")
+
+
 def _module(package: str) -> ModuleType:
     try:
-        return import_module(package.replace("-", "_"))
+        return import_module(_module_name(package))
     except ModuleNotFoundError as error:
         raise UserError(
             f"model {package}: neither a file nor an installed package: {_INSTALL} brings the "
