@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-TABLES = ("scores", "summary", "significance")
+TEST_TABLES = ("scores", "summary", "significance", "effects", "runs", "warnings")
+RANK_TABLES = ("ranking", "model_pairs", "across_tasks")
+TABLES = (*TEST_TABLES, *RANK_TABLES)
 TABLE_FORMATS = ("csv", "md", "tex")
 FIGURES = ("original_vs_pteb",)
 FIGURE_FORMATS = ("pdf", "svg", "png")

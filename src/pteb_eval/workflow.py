@@ -20,6 +20,7 @@ STAGE_MODULES = {
     "fetch": "pteb_eval.fetch",
     "score": "pteb_eval.score.stage",
     "test": "pteb_eval.statistics.stage",
+    "rank": "pteb_eval.statistics.rank",
     "plot": "pteb_eval.plot.stage",
     "report": "pteb_eval.report.stage",
 }
@@ -112,12 +113,19 @@ class Workflow:
 
     def test_settings(self) -> str:
         """Settings of `test`."""
+        return self._statistics(None)
+
+    def rank_settings(self) -> str:
+        """Settings of `rank`."""
+        return self._statistics({"interval", "confidence", "resamples", "correction", "alpha"})
+
+    def _statistics(self, keys: set[str] | None) -> str:
         return canonical_json(
             {
                 "models": {slug: model.name for slug, model in self.models.items()},
                 "generators": list(self.generators),
                 "tasks": list(self.tasks),
-                "statistics": self.config.statistics.model_dump(mode="json"),
+                "statistics": self.config.statistics.model_dump(mode="json", include=keys),
                 "seed": self.config.seed,
             }
         )
@@ -181,9 +189,9 @@ class Workflow:
             for task in self.tasks
         ]
 
-    def tables(self) -> list[str]:
-        """All tables in all formats."""
-        return [str(self.layout.table(table, ext)) for table in TABLES for ext in TABLE_FORMATS]
+    def tables(self, names: Iterable[str] = TABLES) -> list[str]:
+        """Tables, unless some are named all, in all formats."""
+        return [str(self.layout.table(table, ext)) for table in names for ext in TABLE_FORMATS]
 
     def figures(self) -> list[str]:
         """All figures in all formats."""

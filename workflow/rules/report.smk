@@ -1,7 +1,7 @@
 # Figures, and the page that shows everything.
 rule plot:
     input:
-        rules.test.output,
+        rules.tables.input,
     output:
         flow.figures(),
     log:
@@ -22,7 +22,7 @@ rule figures:
 
 rule report:
     input:
-        rules.test.output,
+        rules.tables.input,
         rules.plot.output,
         flow.paraphrase_files(),
         flow.texts_files(),

@@ -1,11 +1,14 @@
-# From the scores of all cells to the tables.
+from pteb_eval.layout import RANK_TABLES, TEST_TABLES
+
+
+# From the scores of all cells to drops, intervals, tests and verdicts.
 rule test:
     input:
         flow.score_files(),
         flow.paraphrase_files(),
         flow.texts_files(),
     output:
-        flow.tables(),
+        flow.tables(TEST_TABLES),
     log:
         str(layout.log("test")),
     conda:
@@ -18,6 +21,27 @@ rule test:
         "pteb-eval test --settings {params.settings:q} --root results/{params.run:q} --log {log:q}"
 
 
+# The order of the models before and after rewording.
+rule rank:
+    input:
+        flow.score_files(),
+        flow.paraphrase_files(),
+        flow.texts_files(),
+    output:
+        flow.tables(RANK_TABLES),
+    log:
+        str(layout.log("rank")),
+    conda:
+        "../../envs/report.yaml"
+    params:
+        settings=flow.rank_settings(),
+        code=flow.code("rank"),
+        run=flow.config.name,
+    shell:
+        "pteb-eval rank --settings {params.settings:q} --root results/{params.run:q} --log {log:q}"
+
+
 rule tables:
     input:
         rules.test.output,
+        rules.rank.output,

@@ -99,6 +99,14 @@ def test(settings: Settings, root: Root, log: Log = None) -> None:
     stage.run(loaded, root)
 
 
+def rank(settings: Settings, root: Root, log: Log = None) -> None:
+    """Order the models before and after rewording, and compare them in pairs."""
+    loaded = _begin(settings, log)
+    from pteb_eval.statistics import rank as stage
+
+    stage.run(loaded, root)
+
+
 def plot(root: Root, log: Log = None) -> None:
     """Draw the figures from the tables."""
     _begin("{}", log)
@@ -115,7 +123,7 @@ def report(settings: Settings, root: Root, log: Log = None) -> None:
     stage.run(loaded, root)
 
 
-STAGES = (fetch, paraphrase, embed, score, test, plot, report)
+STAGES = (fetch, paraphrase, embed, score, test, rank, plot, report)
 
 
 def _begin(settings: str, log: Path | None) -> dict[str, Any]:

@@ -206,6 +206,7 @@ class Generator(Strict):
             be used. 1: never asked again.
         options: the engine's own options, such as `parallel`; they change speed, not answers.
         rate: paraphrases a second that `pteb-eval plan` reckons with until it has measured one.
+        shards: jobs that one task's generation is split into; the results do not depend on it.
     """
 
     name: Name
@@ -217,13 +218,31 @@ class Generator(Strict):
     attempts: int = Field(default=1, ge=1, le=10)
     options: dict[str, Any] = {}
     rate: float | None = Field(default=None, gt=0)
+    shards: int = Field(default=1, ge=1, le=1000)
 
-    @field_validator("name")
-    @classmethod
-    def _not_original(cls, name: str) -> str:
-        if name == ORIGINAL:
-            raise ValueError(f"{ORIGINAL!r} is kept for the texts as they are; choose another name")
-        return name
+
+class FrozenSet(Strict):
+    """Paraphrases that were made before, in place of a generator: no LLM is needed.
+
+    Attributes:
+        name: name in files and tables.
+        frozen: folder that `pteb-eval paraphrases export` wrote, with a file for each task.
+    """
+
+    name: Name
+    frozen: Path
+
+
+def _generator_kind(value: Any) -> str:
+    if isinstance(value, FrozenSet) or (isinstance(value, dict) and "frozen" in value):
+        return "frozen"
+    return "engine"
+
+
+GeneratorEntry = Annotated[
+    Annotated[Generator, Tag("engine")] | Annotated[FrozenSet, Tag("frozen")],
+    Discriminator(_generator_kind),
+]
 
 
 class Embedding(Strict):
@@ -242,18 +261,38 @@ class Statistics(Strict):
     """What is tested and how, declared before the run.
 
     Attributes:
+        unit: what a test counts as one observation: `instance`, or `dataset` (one Δ a task, so one
+            test a model over all tasks).
         alternative: `two-sided`, or `greater` (the score drops) where only a drop is of interest.
-        zero_method: what Wilcoxon's test does with instances that did not change.
-        correction: `holm` (family-wise error) or `fdr_bh` (false discovery rate), over the models.
+        wilcoxon: `each_run` ranks the original against every run, which keeps the level of the
+            test; `mean_of_runs` is the plain test on original − mean of runs, which does not: it
+            rejects true nulls far too often where values are skewed (docs/method.md).
+        zero_method: what a signed-rank test does with instances that did not change.
+        permutations: of the test of metrics without a value for each instance.
+        family: tests that are adjusted together: those of all models on one `task`, those of one
+            `model` on all tasks, or `all`; in each case of one generator.
+        correction: `holm` (family-wise error) or `fdr_bh` (false discovery rate), within a family.
         alpha: level of the tests.
+        epsilon: largest drop that would not matter, as a fraction (0.01 is one point); with it, a
+            verdict can be `equivalent`. None: not declared.
+        max_width: widest interval of Δ that still says something, as a fraction; wider is
+            `underpowered`. None: twice epsilon, or any width without one.
+        interval: bootstrap interval: `percentile`, or `bca` (corrected for bias and skewness).
         confidence: of the intervals.
         resamples: bootstrap resamples.
     """
 
+    unit: Literal["instance", "dataset"] = "instance"
     alternative: Literal["two-sided", "greater"] = "two-sided"
+    wilcoxon: Literal["each_run", "mean_of_runs"] = "each_run"
     zero_method: Literal["wilcox", "pratt", "zsplit"] = "wilcox"
+    permutations: int = Field(default=2000, ge=100)
+    family: Literal["task", "model", "all"] = "task"
     correction: Literal["holm", "fdr_bh"] = "holm"
     alpha: float = Field(default=0.05, gt=0, lt=1)
+    epsilon: float | None = Field(default=None, gt=0, lt=1)
+    max_width: float | None = Field(default=None, gt=0)
+    interval: Literal["percentile", "bca"] = "percentile"
     confidence: float = Field(default=0.95, gt=0, lt=1)
     resamples: int = Field(default=2000, ge=100)
 
@@ -273,7 +312,7 @@ class Config(Strict):
         max_failure_rate: share of failed paraphrases above which a run stops.
         tasks: mteb names, or entries of tasks.
         models: names, or entries of models.
-        generators: entries of generators.
+        generators: entries of generators, or of frozen sets.
         embedding: how texts are embedded.
         statistics: what is tested and how.
     """
@@ -286,7 +325,7 @@ class Config(Strict):
     max_failure_rate: float = Field(default=0.05, ge=0, le=1)
     tasks: list[Task] = Field(min_length=1)
     models: list[Model] = Field(min_length=1)
-    generators: list[Generator] = Field(min_length=1)
+    generators: list[GeneratorEntry] = Field(min_length=1)
     embedding: Embedding = Embedding()
     statistics: Statistics = Statistics()
 
@@ -306,4 +345,8 @@ class Config(Strict):
             twice = sorted({name for name in names if names.count(name) > 1})
             if twice:
                 raise ValueError(f"{key}: {twice[0]!r} stands there twice; names must differ")
+        if ORIGINAL in {entry.name for entry in self.generators}:
+            raise ValueError(
+                f"generators: the name {ORIGINAL!r} is kept for the texts as they are; choose another"
+            )
         return self

@@ -38,9 +38,12 @@ def run(settings: dict[str, Any], root: Path) -> None:
     )  # fmt: skip
     summary = pd.read_csv(layout.table("summary"), dtype={"subset": str})
     significance = pd.read_csv(layout.table("significance"))
+    effects = pd.read_csv(layout.table("effects"), dtype={"subset": str})
+    warnings = pd.read_csv(layout.table("warnings"), keep_default_na=False)
     page = environment.get_template(TEMPLATE.name).render(
         name=settings["name"],
-        answer=list(_answer(summary, significance)),
+        answer=list(_answer(summary, effects)),
+        warnings=warnings.to_dict("records"),
         tasks=[_task(layout, task) for task in _names(settings["tasks"])],
         generators=[_generator(layout, settings, name) for name in _names(settings["generators"])],
         summary=rounded(summary.dropna(axis="columns", how="all"), AS_PERCENT),
@@ -62,21 +65,22 @@ def _names(entries: list[dict[str, Any]]) -> list[str]:
     return [entry.get("name") or entry["mteb"] for entry in entries]
 
 
-def _answer(summary: pd.DataFrame, significance: pd.DataFrame) -> Iterator[str]:
+def _answer(summary: pd.DataFrame, effects: pd.DataFrame) -> Iterator[str]:
     """What the numbers say, in sentences; one for each task, subset and generator."""
     for (task, subset, generator), rows in summary.groupby(
         ["task", "subset", "generator"], sort=False
     ):
-        family = " / ".join([str(generator), str(task), str(subset)])
-        tests = significance[significance["family"] == family]
+        keys = ["task", "subset", "generator"]
+        tests = effects[(effects[keys] == [task, subset, generator]).all(axis=1)]
         drops = tests[tests["verdict"] == "drops"]["model"].tolist()
+        tested = f"{len(drops)} of {len(rows)} models lose a detectable part of their score" + (
+            f" ({', '.join(drops)})" if drops else ""
+        )
         by_delta = rows.sort_values("delta").to_dict("records")
         least, most = by_delta[0], by_delta[-1]
         yield (
-            f"On {task}, reworded by {generator}, {len(drops)} of {len(rows)} models lose a "
-            f"detectable part of their score"
-            + (f" ({', '.join(drops)})" if drops else "")
-            + f". The largest drop is {100 * most['delta']:.1f} points ({most['model']}), the "
+            f"On {task}, reworded by {generator}, {'' if tests.empty else tested + '; '}"
+            f"the largest drop is {100 * most['delta']:.1f} points ({most['model']}), the "
             f"smallest {100 * least['delta']:.1f} ({least['model']})."
         )
         copied, failed = rows["copy_rate"].iloc[0], rows["failure_rate"].iloc[0]

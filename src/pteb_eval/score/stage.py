@@ -58,7 +58,7 @@ class Evaluation:
                 )
                 self.instances += [
                     {**row, "variant": variant, "run": run}
-                    for row in instance_rows(task, Path(predictions))
+                    for row in instance_rows(task, split, Path(predictions), scores[split])
                 ]
             for subset, found in scores[split].items():
                 self.scores += [

@@ -9,7 +9,7 @@ but roughly, the draw of runs is divided by √(χ²/df), as in Student's t.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -137,6 +137,25 @@ def resample(statistic: Statistic, *, n_resamples: int = 2000, seed: int = 0) ->
         np.concatenate(scores, axis=1),
         statistic.influence(),
         _run_weights(n_variants - 1, n_resamples, for_runs),
+    )
+
+
+def pooled(parts: Sequence[Resamples]) -> Resamples:
+    """The mean over several sets of instances, such as splits or subsets, each weighing the same.
+
+    Args:
+        parts: resamples with the same numbers of runs and resamples and different seeds. Runs are
+            weighted as in the first: a run is one run in all sets.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    n = sum(part.influence.shape[1] for part in parts)
+    influence = [part.influence * (n / (part.influence.shape[1] * len(parts))) for part in parts]
+    return Resamples(
+        np.mean([part.scores for part in parts], axis=0),
+        np.mean([part.resampled for part in parts], axis=0),
+        np.concatenate(influence, axis=1),
+        parts[0].run_weights,
     )
 
 
