@@ -25,6 +25,10 @@ class Layout:
         """A generator's paraphrases of a task's texts."""
         return self.root / "paraphrases" / generator / f"{task}.parquet"
 
+    def paraphrase_shard(self, generator: str, task: str, shard: str) -> Path:
+        """One shard of a paraphrase file, such as `2-of-8`."""
+        return self.root / "paraphrases" / generator / "shards" / f"{task}.{shard}.parquet"
+
     def embeddings(self, model: str, generator: str, task: str) -> Path:
         """A model's vectors of a task's own texts (`original`) or of a generator's paraphrases."""
         return self.root / "embeddings" / model / generator / f"{task}.parquet"

@@ -3,11 +3,12 @@
 Imported while Snakemake parses, so nothing heavy is imported here and nothing is written.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pteb_eval.config import Config, FileTask, MtebTask, parse_config
+from pteb_eval.config import Config, FileTask, FrozenSet, Generator, MtebTask, parse_config
 from pteb_eval.config.schema import ORIGINAL, Model
 from pteb_eval.embed.packaged import PACKAGES, packaged_revision
 from pteb_eval.errors import UserError
@@ -48,6 +49,11 @@ class Workflow:
             for path in task.files if isinstance(task, FileTask) else ():
                 if not path.exists():
                     raise UserError(f"task {task.name!r}: {path}: no such file or folder")
+        for generator in config.generators:
+            if isinstance(generator, FrozenSet) and not generator.frozen.is_dir():
+                raise UserError(
+                    f"generator {generator.name!r}: {generator.frozen}: no such folder (`frozen`)"
+                )
 
     def code(self, stage: str) -> str:
         """Fingerprint of the code that decides a stage's output."""
@@ -69,10 +75,17 @@ class Workflow:
     def paraphrase_settings(self, task: str, generator: str) -> str:
         """Settings of `paraphrase`; prompts by content, not by path."""
         entry = self.generators[generator]
+        common = {
+            "task": task,
+            "generator": entry.name,
+            "runs": self.config.runs,
+            "max_failure_rate": self.config.max_failure_rate,
+        }
+        if isinstance(entry, FrozenSet):
+            return canonical_json(common)
         return canonical_json(
-            {
-                "task": task,
-                "generator": entry.name,
+            common
+            | {
                 "engine": entry.engine,
                 "model": entry.model,
                 "revision": entry.revision,
@@ -80,14 +93,30 @@ class Workflow:
                 "prompts": [load_prompt(path).model_dump(mode="json") for path in entry.prompts],
                 "attempts": entry.attempts,
                 "seed": self.config.seed,
-                "runs": self.config.runs,
-                "max_failure_rate": self.config.max_failure_rate,
             }
         )
 
     def engine_options(self, generator: str) -> str:
         """A generator's engine options, which change speed and not answers."""
-        return canonical_json(self.generators[generator].options)
+        entry = self.generators[generator]
+        return canonical_json({} if isinstance(entry, FrozenSet) else entry.options)
+
+    def paraphrase_sources(self, task: str, generator: str) -> list[str]:
+        """What a paraphrase file is made of beside the texts: shards, or a frozen set."""
+        entry = self.generators[generator]
+        if isinstance(entry, FrozenSet):
+            return [str(entry.frozen / f"{task}.parquet")]
+        if entry.shards == 1:
+            return []
+        return [
+            str(self.layout.paraphrase_shard(generator, task, f"{shard}-of-{entry.shards}"))
+            for shard in range(1, entry.shards + 1)
+        ]
+
+    def generator_pattern(self, *kinds: str) -> str:
+        """Wildcard pattern of the generators that are `whole`, `sharded` or `frozen`."""
+        names = [name for name, entry in self.generators.items() if _kind(entry) in kinds]
+        return "|".join(map(re.escape, names)) or "(?!)"
 
     def device_option(self) -> str:
         """The option that names the device; it changes speed, so it is no param."""
@@ -199,6 +228,12 @@ class Workflow:
 
     def _task(self, task: str) -> dict[str, Any]:
         return task_settings(self.tasks[task])
+
+
+def _kind(entry: Generator | FrozenSet) -> str:
+    if isinstance(entry, FrozenSet):
+        return "frozen"
+    return "whole" if entry.shards == 1 else "sharded"
 
 
 def _files_of(path: Path) -> list[Path]:

@@ -1,4 +1,6 @@
-# Rewords every text in scope, once a run; the only rule that needs an LLM.
+# Rewords every text in scope, once a run; the only rules that need an LLM.
+#
+# A generator with `shards: N` is split over N jobs and put together; a frozen set is only read.
 rule paraphrase:
     input:
         str(layout.texts("{task}")),
@@ -6,6 +8,8 @@ rule paraphrase:
         str(layout.paraphrases("{generator}", "{task}")),
     log:
         str(layout.log("paraphrase", "{generator}", "{task}")),
+    wildcard_constraints:
+        generator=flow.generator_pattern("whole"),
     conda:
         "../../envs/generate.yaml"
     # All cores: an LLM on a processor uses what there is, and two at once only slow each other.
@@ -22,3 +26,49 @@ rule paraphrase:
         "pteb-eval paraphrase --settings {params.settings:q} --texts {input:q} "
         "--engine-options {resources.engine_options:q} --cache {params.cache:q} "
         "--output {output:q} --log {log:q}"
+
+
+rule paraphrase_shard:
+    input:
+        str(layout.texts("{task}")),
+    output:
+        str(layout.paraphrase_shard("{generator}", "{task}", "{shard}")),
+    log:
+        str(layout.log("paraphrase", "{generator}", "{task}.{shard}")),
+    wildcard_constraints:
+        generator=flow.generator_pattern("sharded"),
+        shard=r"\d+-of-\d+",
+    conda:
+        "../../envs/generate.yaml"
+    threads: workflow.cores or 1
+    resources:
+        gpu=1,
+        engine_options=lambda wc: flow.engine_options(wc.generator),
+    params:
+        settings=lambda wc: flow.paraphrase_settings(wc.task, wc.generator),
+        step=PARAPHRASE_STEP,
+        cache=str(flow.cache),
+    shell:
+        "pteb-eval paraphrase --settings {params.settings:q} --texts {input:q} "
+        "--engine-options {resources.engine_options:q} --cache {params.cache:q} "
+        "--shard {wildcards.shard} --output {output:q} --log {log:q}"
+
+
+rule paraphrase_parts:
+    input:
+        texts=str(layout.texts("{task}")),
+        sources=lambda wc: flow.paraphrase_sources(wc.task, wc.generator),
+    output:
+        str(layout.paraphrases("{generator}", "{task}")),
+    log:
+        str(layout.log("paraphrase", "{generator}", "{task}")),
+    wildcard_constraints:
+        generator=flow.generator_pattern("sharded", "frozen"),
+    conda:
+        "../../envs/generate.yaml"
+    params:
+        settings=lambda wc: flow.paraphrase_settings(wc.task, wc.generator),
+        step=PARAPHRASE_STEP,
+    shell:
+        "pteb-eval paraphrase --settings {params.settings:q} --texts {input.texts:q} "
+        "--output {output:q} --log {log:q} {input.sources:q}"

@@ -160,11 +160,17 @@ def _list_generators() -> tuple[list[list[Any]], list[str]]:
     from pteb_eval.config import load_config
 
     rows = [
-        [generator.name, generator.engine, generator.model, str(path)]
+        [entry.name, *_origin(entry), str(path)]
         for path in sorted(Path("config").glob("*.yaml"))
-        for generator in load_config(path).generators
+        for entry in load_config(path).generators
     ]
     return rows, ["generator", "engine", "model", "stands in"]
+
+
+def _origin(entry: Any) -> tuple[str, str]:
+    if hasattr(entry, "frozen"):
+        return "frozen set", str(entry.frozen)
+    return entry.engine, entry.model
 
 
 def _table(rows: list[list[Any]], head: list[str]) -> str:

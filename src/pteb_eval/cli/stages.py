@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 import warnings
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,16 +32,25 @@ def fetch(settings: Settings, output: Output, code: Code = "", log: Log = None) 
 def paraphrase(
     settings: Settings,
     texts: Texts,
-    cache: Cache,
     output: Output,
+    sources: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Take the paraphrases from these shards, or this frozen set."),
+    ] = None,
+    cache: Cache = Path("results/cache"),
     engine_options: Annotated[str, typer.Option(help="Options of the engine, as JSON.")] = "{}",
+    shard: Annotated[str, typer.Option(help="Only this shard, such as 2-of-8.")] = "",
     log: Log = None,
 ) -> None:
     """Reword the texts in scope with an LLM."""
     loaded = _begin(settings, log)
-    from pteb_eval.paraphrase import stage
+    from pteb_eval.paraphrase import parts, stage
 
-    stage.run(loaded, texts, cache, output, _json(engine_options, "--engine-options"))
+    if sources:
+        parts.assemble(loaded, texts, sources, output)
+    else:
+        options = _json(engine_options, "--engine-options")
+        stage.run(loaded, texts, cache, output, options, _shard(shard))
 
 
 def embed(
@@ -132,6 +142,15 @@ def _begin(settings: str, log: Path | None) -> dict[str, Any]:
     logging.disable(logging.WARNING)
     log_to(log)
     return _json(settings, "--settings")
+
+
+def _shard(text: str) -> tuple[int, int] | None:
+    if not text:
+        return None
+    match = re.fullmatch(r"(\d+)-of-(\d+)", text)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise UserError(f"--shard {text!r}: write it as 2-of-8, from 1-of-8 to 8-of-8")
+    return int(match[1]), int(match[2])
 
 
 def _json(text: str, option: str) -> dict[str, Any]:

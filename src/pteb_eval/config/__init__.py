@@ -1,11 +1,20 @@
 """The user's configuration: its schema, and loading it with errors that a person can act on."""
 
 from pteb_eval.config.load import load_config, parse_config
-from pteb_eval.config.schema import Config, FileTask, Generator, Model, MtebTask, Statistics
+from pteb_eval.config.schema import (
+    Config,
+    FileTask,
+    FrozenSet,
+    Generator,
+    Model,
+    MtebTask,
+    Statistics,
+)
 
 __all__ = [
     "Config",
     "FileTask",
+    "FrozenSet",
     "Generator",
     "Model",
     "MtebTask",

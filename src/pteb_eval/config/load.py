@@ -45,7 +45,8 @@ def _first_line(error: ValidationError) -> str:
     """The first mistake, unknown keys first: they often cause the others."""
     mistakes = sorted(error.errors(), key=lambda mistake: mistake["type"] != "extra_forbidden")
     mistake = mistakes[0]
-    key = ".".join(str(part) for part in mistake["loc"] if part not in {"mteb", "file"})
+    # Parts such as <mteb> say which kind of entry was meant; they are no keys.
+    key = ".".join(str(part) for part in mistake["loc"] if not str(part).startswith("<"))
     more = f" (and {len(mistakes) - 1} more)" if len(mistakes) > 1 else ""
     if mistake["type"] == "extra_forbidden":
         return f"unknown key {key!r}{_near_match(str(mistake['loc'][-1]))}{more}"

@@ -138,12 +138,13 @@ class FileTask(TaskBase):
 
 def _task_kind(value: Any) -> str:
     if isinstance(value, MtebTask) or (isinstance(value, dict) and "mteb" in value):
-        return "mteb"
-    return "file"
+        return "<mteb>"
+    return "<file>"
 
 
 Task = Annotated[
-    Annotated[MtebTask, Tag("mteb")] | Annotated[FileTask, Tag("file")], Discriminator(_task_kind)
+    Annotated[MtebTask, Tag("<mteb>")] | Annotated[FileTask, Tag("<file>")],
+    Discriminator(_task_kind),
 ]
 
 
@@ -235,12 +236,12 @@ class FrozenSet(Strict):
 
 def _generator_kind(value: Any) -> str:
     if isinstance(value, FrozenSet) or (isinstance(value, dict) and "frozen" in value):
-        return "frozen"
-    return "engine"
+        return "<frozen>"
+    return "<engine>"
 
 
 GeneratorEntry = Annotated[
-    Annotated[Generator, Tag("engine")] | Annotated[FrozenSet, Tag("frozen")],
+    Annotated[Generator, Tag("<engine>")] | Annotated[FrozenSet, Tag("<frozen>")],
     Discriminator(_generator_kind),
 ]
 
@@ -346,7 +347,5 @@ class Config(Strict):
             if twice:
                 raise ValueError(f"{key}: {twice[0]!r} stands there twice; names must differ")
         if ORIGINAL in {entry.name for entry in self.generators}:
-            raise ValueError(
-                f"generators: the name {ORIGINAL!r} is kept for the texts as they are; choose another"
-            )
+            raise ValueError(f"generators: the name {ORIGINAL!r} is kept for the texts as they are")
         return self

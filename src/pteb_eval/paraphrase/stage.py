@@ -146,7 +146,12 @@ class Generation:
 
 
 def run(
-    settings: dict[str, Any], texts: Path, cache: Path, output: Path, options: dict[str, Any]
+    settings: dict[str, Any],
+    texts: Path,
+    cache: Path,
+    output: Path,
+    options: dict[str, Any],
+    shard: tuple[int, int] | None = None,
 ) -> None:
     """Write the paraphrases of a task's texts in scope.
 
@@ -157,14 +162,17 @@ def run(
         cache: the cache folder.
         output: the Parquet file to write, columns as in `SCHEMA`: one row a text and run.
         options: the engine's own options, which change speed and not answers.
+        shard: (i, n) for the i-th of n shards, from 1; None: all texts. A text's shard follows from
+            its id alone, so that other texts never move it.
 
     Raises:
         UserError: if the engine cannot be used, or more paraphrases failed than
             `max_failure_rate`; what was made stays in the cache either way.
     """
     table = read_table(texts)
-    wordings = wordings_of(table, settings["runs"])
+    wordings = [w for w in wordings_of(table, settings["runs"]) if _in_shard(w, shard)]
     label = f"paraphrase {settings['task']} with {settings['generator']}"
+    label += f", shard {shard[0]} of {shard[1]}" if shard else ""
     progress = Progress(label, len(wordings))
     with Generation(settings, options, cache, progress) as generation:
         progress.begin(generation.n_cached(wordings))
@@ -178,7 +186,9 @@ def run(
                 break
         progress.close()
         keep_rate(cache, "paraphrase", generation.identity, progress.done, progress.rate)
-        _check_failures(settings, wordings)
+        if shard is None:
+            errors = [w.answer.error for w in wordings if w.answer and w.answer.error]
+            check_failures(settings, [wording.status for wording in wordings], errors)
         rows = [_row(wording) for wording in wordings]
         write_table(
             output,
@@ -214,16 +224,26 @@ def wordings_of(texts: pa.Table, runs: int) -> list[Wording]:
     ]
 
 
-def _check_failures(settings: dict[str, Any], wordings: list[Wording]) -> None:
-    failed = Counter(wording.status for wording in wordings if wording.status != "ok")
-    rate = failed.total() / len(wordings)
+def _in_shard(wording: Wording, shard: tuple[int, int] | None) -> bool:
+    return shard is None or int(text_id(wording.original)[:12], 16) % shard[1] == shard[0] - 1
+
+
+def check_failures(
+    settings: dict[str, Any], statuses: Sequence[str], errors: Sequence[str] = ()
+) -> None:
+    """Stop a run whose generator fails too often.
+
+    Raises:
+        UserError: if the share of failed paraphrases is above `max_failure_rate`.
+    """
+    failed = Counter(status for status in statuses if status != "ok")
+    rate = failed.total() / max(len(statuses), 1)
     if rate <= settings["max_failure_rate"]:
         return
     kinds = ", ".join(f"{count} {status}" for status, count in failed.most_common())
-    errors = [w.answer.error for w in wordings if w.answer and w.answer.error]
     raise UserError(
         f"generator {settings['generator']}, task {settings['task']}: {rate:.1%} of "
-        f"{len(wordings)} paraphrases failed ({kinds}), more than max_failure_rate "
+        f"{len(statuses)} paraphrases failed ({kinds}), more than max_failure_rate "
         f"{settings['max_failure_rate']:.1%}: raise `attempts` or `max_failure_rate`, or use "
         f"another generator{'; last error: ' + errors[-1] if errors else ''}"
     )
