@@ -22,6 +22,14 @@ INSTANCES = pa.schema(
     ]
 )
 
+SIMILARITIES = {
+    "similarity_scores": ("similarity", 1),
+    "dot_scores": ("dot_product", 1),
+    "manhattan_distances": ("negative_manhattan", -1),
+    "euclidean_distances": ("negative_euclidean", -1),
+}
+"""Of a pair, beside its cosine: mteb's name, ours, and the sign that makes more alike greater."""
+
 
 def instance_rows(
     task: Any, split: str, folder: Path, scores: Mapping[str, Mapping[str, Any]]
@@ -48,8 +56,8 @@ def instance_rows(
             }
     file = folder / task.prediction_file_name
     predictions = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    for instance, metric, value, gold in instance_values(task, predictions):
-        yield {
+    rows = [
+        {
             "subset": instance.subset,
             "split": instance.split,
             "row": instance.row,
@@ -57,6 +65,26 @@ def instance_rows(
             "value": value,
             "gold": gold,
         }
+        for instance, metric, value, gold in instance_values(task, predictions)
+    ]
+    yield from rows
+    yield from _other_similarities(task, predictions, rows)
+
+
+def _other_similarities(
+    task: Any, predictions: Mapping[str, Any], rows: list[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """Pairs by the other functions of which mteb's main metric, `max_ap`, takes the best."""
+    from mteb.abstasks import AbsTaskPairClassification
+
+    if not isinstance(task, AbsTaskPairClassification):
+        return
+    for subset in dict.fromkeys(row["subset"] for row in rows):
+        own = [row for row in rows if row["subset"] == subset]
+        for key, (name, sign) in SIMILARITIES.items():
+            values = predictions[subset][own[0]["split"]][key]
+            for row, value in zip(own, values, strict=True):
+                yield {**row, "value_name": name, "value": sign * float(value)}
 
 
 def _experiments(measures: Any) -> Iterator[tuple[str, float]]:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pteb_eval.ids import digest
+from pteb_eval.statistics.best import Best
 from pteb_eval.statistics.bootstrap import (
     Interval,
     Resamples,
@@ -26,21 +27,43 @@ Kind = Literal["correlation", "mean", "experiments", "whole"]
 
 TOLERANCE = 1e-5
 """mteb rounds retrieval scores to five decimals."""
-SIMILARITY = "cosine_similarity"
-OF_SIMILARITIES: dict[str, tuple[Kind, Callable[[Array, Array], Statistic]]] = {
-    "spearman": ("correlation", Spearman),
-    "pearson": ("whole", Pearson),
-    "ap": ("whole", AveragePrecision),
+COSINE = "cosine_similarity"
+ALL_SIMILARITIES = (
+    COSINE,
+    "similarity",
+    "dot_product",
+    "negative_manhattan",
+    "negative_euclidean",
+)
+"""What mteb's `max_ap` is the best of."""
+
+
+def _best_precision(gold: Array, values: list[Array]) -> Statistic:
+    """Average precision by the best similarity; those that are the same count once."""
+    distinct: list[Array] = []
+    for table in values:
+        if not any(np.array_equal(table, other) for other in distinct):
+            distinct.append(table)
+    parts = [AveragePrecision(gold, table) for table in distinct]
+    return parts[0] if len(parts) == 1 else Best(parts)
+
+
+Build = Callable[[Array, list[Array]], Statistic]
+"""Makes a statistic of gold (n,) and, for each named value, its table (n_variants, n)."""
+MEAN: Build = lambda gold, values: Mean(values[0])  # noqa: E731
+CHOICES: dict[str, tuple[Kind, tuple[str, ...], Build]] = {
+    "cosine_spearman": ("correlation", (COSINE,), lambda gold, v: Spearman(gold, v[0])),
+    "cosine_pearson": ("whole", (COSINE,), lambda gold, v: Pearson(gold, v[0])),
+    "cosine_ap": ("whole", (COSINE,), lambda gold, v: AveragePrecision(gold, v[0])),
+    "max_ap": ("whole", ALL_SIMILARITIES, _best_precision),
+    "accuracy": ("mean", ("correct",), MEAN),
+    "ndcg_at_10": ("mean", ("ndcg_at_10",), MEAN),
+    "map_at_1000": ("mean", ("average_precision",), MEAN),
+    "v_measure": ("experiments", ("v_measure",), MEAN),
 }
-"""By the last word of the main metric."""
-MEANS: dict[str, tuple[Kind, str]] = {
-    "accuracy": ("mean", "correct"),
-    "ndcg_at_10": ("mean", "ndcg_at_10"),
-    "map_at_1000": ("mean", "average_precision"),
-    "cosine_spearman": ("mean", "spearman"),
-    "v_measure": ("experiments", "v_measure"),
-}
-"""Main metrics that are the mean of a value of each instance, and that value's name."""
+"""By main metric: the kind of statistic, the values it is made of, and how."""
+SUMMARIES: tuple[Kind, tuple[str, ...], Build] = ("mean", ("spearman",), MEAN)
+"""Of summarization, where Spearman's correlation is within a text and averaged over texts."""
 
 
 @dataclass(frozen=True)
@@ -156,39 +179,25 @@ def analyze(one: Measured, declared: dict[str, Any], seed: int) -> Analyzed:
 
 def _with_statistic(bare: Measured, instances: pd.DataFrame, splits: list[str]) -> Measured:
     metric = bare.cell.metric
-    found = _choice(metric, set(instances["value_name"]))
-    if found is None:
-        return replace(bare, note=f"{metric} is neither kept by instance nor resampled here")
-    kind, value_name, build = found
-    rows = instances[instances["value_name"] == value_name]
+    found = SUMMARIES if bare.cell.task_type == "Summarization" else CHOICES.get(metric)
+    if found is None or not set(found[1]) <= set(instances["value_name"]):
+        return replace(bare, note=f"no interval and no test: {metric} has no values of instances")
+    kind, names, build = found
     parts, index = [], []
     for split in splits:
-        table, gold = _table(rows[rows["split"] == split])
-        parts.append(build(gold, table.to_numpy(dtype=np.float64).T))
-        index += [(split, str(row)) for row in table.index]
+        rows = instances[instances["split"] == split]
+        tables = [_table(rows[rows["value_name"] == name]) for name in names]
+        gold = tables[0][1]
+        parts.append(build(gold, [table.to_numpy(dtype=np.float64).T for table, _ in tables]))
+        index += [(split, str(row)) for row in tables[0][0].index]
     scores = np.mean([observed(part) for part in parts], axis=0)
     reported = np.array([bare.original, *bare.runs])
     if scores.shape != reported.shape or not np.allclose(
         scores, reported, rtol=0, atol=TOLERANCE, equal_nan=True
     ):
-        return replace(
-            bare, note=f"{metric} as mteb reports it is not that of the instances' {value_name}"
-        )
+        note = f"no interval and no test: {metric} is not what the values of instances give"
+        return replace(bare, note=note)
     return replace(bare, parts=tuple(parts), kind=kind, index=tuple(index))
-
-
-def _choice(
-    metric: str, names: set[str]
-) -> tuple[Kind, str, Callable[[Array, Array], Statistic]] | None:
-    """Kind, name of the value, and what makes a statistic of gold and values."""
-    ending = metric.rpartition("_")[2]
-    if SIMILARITY in names and ending in OF_SIMILARITIES:
-        kind, build = OF_SIMILARITIES[ending]
-        return kind, SIMILARITY, build
-    if metric in MEANS and MEANS[metric][1] in names:
-        kind, name = MEANS[metric]
-        return kind, name, lambda gold, values: Mean(values)
-    return None
 
 
 def _table(rows: pd.DataFrame) -> tuple[pd.DataFrame, Array]:

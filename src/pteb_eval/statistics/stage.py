@@ -7,6 +7,8 @@ from typing import Any
 import pandas as pd
 
 from pteb_eval.layout import Layout
+from pteb_eval.paraphrase.summary import COLUMNS as QUALITY_COLUMNS
+from pteb_eval.paraphrase.summary import quality_rows
 from pteb_eval.statistics.cells import Cell, read_cells, read_originals
 from pteb_eval.statistics.measured import Analyzed, analyze, measured
 from pteb_eval.statistics.significance import significance
@@ -25,13 +27,13 @@ SCORE_COLUMNS = [
     "value", "n_instances",
 ]  # fmt: skip
 AS_PERCENT = ("value", "original", "pteb_mean", "pteb_std", "delta", "delta_ci_low",
-              "delta_ci_high", "failure_rate", "copy_rate", "width", "target_width", "epsilon",
-              "shift", "difference", "difference_ci_low", "difference_ci_high")  # fmt: skip
+              "delta_ci_high", "failure_rate", "copy_rate", "duplicate_rate", "cut_rate", "width",
+              "target_width", "epsilon", "shift", "difference", "difference_ci_low", "difference_ci_high")  # fmt: skip
 """Columns that tables for people show × 100."""
 
 
 def run(settings: dict[str, Any], root: Path) -> None:
-    """Write the tables `scores`, `summary`, `significance`, `effects`, `runs` and `warnings`.
+    """Write the tables of `layout.TEST_TABLES`.
 
     Args:
         settings: `models` (name by slug), `generators`, `tasks`, `statistics`, `seed`.
@@ -51,6 +53,8 @@ def run(settings: dict[str, Any], root: Path) -> None:
     write("significance", tests)
     write("effects", effects)
     write("runs", _runs(analyzed, declared))
+    quality = quality_rows(layout, settings["generators"], settings["tasks"])
+    write("paraphrase_quality", pd.DataFrame(quality, columns=QUALITY_COLUMNS))
     write("warnings", pd.DataFrame(warning_rows(analyzed, effects), columns=WARNING_COLUMNS))
 
 
