@@ -3,11 +3,19 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-TEST_TABLES = ("scores", "summary", "significance", "effects", "runs", "warnings")
+TEST_TABLES = (
+    "scores",
+    "summary",
+    "significance",
+    "effects",
+    "runs",
+    "paraphrase_quality",
+    "warnings",
+)
 RANK_TABLES = ("ranking", "model_pairs", "across_tasks")
 TABLES = (*TEST_TABLES, *RANK_TABLES)
 TABLE_FORMATS = ("csv", "md", "tex")
-FIGURES = ("original_vs_pteb",)
+FIGURES = ("original_vs_pteb", "rank_changes", "critical_difference", "interval_width")
 FIGURE_FORMATS = ("pdf", "svg", "png")
 
 

@@ -11,7 +11,7 @@ import yaml
 
 from pteb_eval import __version__
 from pteb_eval.ids import digest
-from pteb_eval.layout import FIGURES, Layout
+from pteb_eval.layout import FIGURES, TABLES, Layout
 from pteb_eval.provenance import library_versions
 from pteb_eval.statistics.stage import AS_PERCENT
 from pteb_eval.store import provenance_of, read_table, write_text
@@ -19,7 +19,14 @@ from pteb_eval.tables import rounded
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 EXAMPLES = 10
-P_VALUES = ("p", "p_holm", "min_attainable_p")
+CAPTIONS = {
+    "original_vs_pteb": "Ring: original. Dot: PTEB score, the mean over runs; its bar is the "
+    "bootstrap interval of Δ, laid from the original. Ticks: single runs.",
+    "rank_changes": "Each model's rank on the original and on the paraphrases; bars are intervals.",
+    "critical_difference": "Average ranks over tasks; models joined by a bar do not differ by "
+    "more than the critical difference.",
+    "interval_width": "Expected width of Δ's interval against the number of runs.",
+}
 
 
 def run(settings: dict[str, Any], root: Path) -> None:
@@ -36,23 +43,31 @@ def run(settings: dict[str, Any], root: Path) -> None:
         loader=FileSystemLoader(TEMPLATE.parent), autoescape=True, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    summary = pd.read_csv(layout.table("summary"), dtype={"subset": str})
-    significance = pd.read_csv(layout.table("significance"))
-    effects = pd.read_csv(layout.table("effects"), dtype={"subset": str})
-    warnings = pd.read_csv(layout.table("warnings"), keep_default_na=False)
+    tables = {name: _read(layout, name) for name in TABLES if name != "scores"}
     page = environment.get_template(TEMPLATE.name).render(
         name=settings["name"],
-        answer=list(_answer(summary, effects)),
-        warnings=warnings.to_dict("records"),
+        runs=settings["runs"],
+        confidence=settings["statistics"]["confidence"],
+        substituted=settings["on_failure"] == "substitute",
+        answer=list(_answer(tables)),
         tasks=[_task(layout, task) for task in _names(settings["tasks"])],
         generators=[_generator(layout, settings, name) for name in _names(settings["generators"])],
-        summary=rounded(summary.dropna(axis="columns", how="all"), AS_PERCENT),
-        significance=rounded(significance),
-        figures=[_data_uri(layout.figure(figure, "svg")) for figure in FIGURES],
+        results=_results(tables),
+        tables={name: rounded(table, AS_PERCENT) for name, table in tables.items()},
+        figures=[
+            {"name": name, "uri": _data_uri(layout.figure(name, "svg"))}
+            for name in FIGURES
+            # Average ranks over a single task are its ranks, and their difference says nothing.
+            if name != "critical_difference" or len(settings["tasks"]) > 1
+        ],
         examples=[
             {"generator": generator, "task": task, "rows": _examples(layout, generator, task)}
             for generator in _names(settings["generators"])
             for task in _names(settings["tasks"])
+        ],
+        captions=CAPTIONS,
+        numeric=[
+            column for table in tables.values() for column in table.select_dtypes("number").columns
         ],
         signature=_signature(settings),
         configuration=yaml.safe_dump(settings, sort_keys=False, allow_unicode=True),
@@ -61,33 +76,44 @@ def run(settings: dict[str, Any], root: Path) -> None:
     write_text(layout.report, page)
 
 
+def _read(layout: Layout, table: str) -> pd.DataFrame:
+    return pd.read_csv(layout.table(table), dtype={"subset": str}, keep_default_na=True)
+
+
 def _names(entries: list[dict[str, Any]]) -> list[str]:
     return [entry.get("name") or entry["mteb"] for entry in entries]
 
 
-def _answer(summary: pd.DataFrame, effects: pd.DataFrame) -> Iterator[str]:
-    """What the numbers say, in sentences; one for each task, subset and generator."""
-    for (task, subset, generator), rows in summary.groupby(
+def _results(tables: dict[str, pd.DataFrame]) -> list[dict[str, Any]]:
+    """Rows of the main table: scores and drop, with the verdict on it."""
+    keys = ["generator", "model", "task", "subset"]
+    verdicts = tables["effects"].drop_duplicates(keys)[[*keys, "verdict", "p_adjusted"]]
+    rows = tables["summary"].merge(verdicts, on=keys, how="left")
+    return [dict(row) for row in rows.to_dict("records")]
+
+
+def _answer(tables: dict[str, pd.DataFrame]) -> Iterator[str]:
+    """What the numbers say, in sentences; for each task, subset and generator."""
+    results = pd.DataFrame(_results(tables))
+    for (task, subset, generator), rows in results.groupby(
         ["task", "subset", "generator"], sort=False
     ):
-        keys = ["task", "subset", "generator"]
-        tests = effects[(effects[keys] == [task, subset, generator]).all(axis=1)]
-        drops = tests[tests["verdict"] == "drops"]["model"].tolist()
-        tested = f"{len(drops)} of {len(rows)} models lose a detectable part of their score" + (
-            f" ({', '.join(drops)})" if drops else ""
-        )
+        name = task if subset == "default" else f"{task} ({subset})"
         by_delta = rows.sort_values("delta").to_dict("records")
         least, most = by_delta[0], by_delta[-1]
+        drops = rows[rows["verdict"] == "drops"]["model"].tolist()
         yield (
-            f"On {task}, reworded by {generator}, {'' if tests.empty else tested + '; '}"
-            f"the largest drop is {100 * most['delta']:.1f} points ({most['model']}), the "
-            f"smallest {100 * least['delta']:.1f} ({least['model']})."
+            f"On {name}, reworded by {generator}, {len(drops) or 'none'} of {len(rows)} models "
+            f"{'lose' if len(drops) != 1 else 'loses'} a detectable part of the score"
+            + (f": {', '.join(drops)}" if drops else "")
+            + f". Δ goes from {100 * least['delta']:+.1f} points ({least['model']}) to "
+            f"{100 * most['delta']:+.1f} ({most['model']})."
         )
         copied, failed = rows["copy_rate"].iloc[0], rows["failure_rate"].iloc[0]
         yield (
-            f"{copied:.0%} of the usable paraphrases only copy their text and {failed:.1%} of all "
-            f"failed; no judge has checked that the others keep the meaning, so a drop may be the "
-            "paraphraser's doing as well as the model's."
+            f"Of its paraphrases {copied:.0%} only copy the text and {failed:.1%} failed. Nobody "
+            "has checked that the others keep the meaning: a drop may be the paraphraser's doing "
+            "as well as the model's."
         )
 
 
