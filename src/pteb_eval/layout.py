@@ -62,6 +62,11 @@ class Layout:
         return self.root / "figures" / f"{figure}.{extension}"
 
     @property
+    def auto_runs(self) -> Path:
+        """The number of runs that `runs: auto` has come to."""
+        return self.root / "auto_runs.json"
+
+    @property
     def report(self) -> Path:
         """The page that shows everything."""
         return self.root / "report.html"

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from pteb_eval.auto_runs import recorded_runs
 from pteb_eval.config import Config, FileTask, FrozenSet, Generator, MtebTask, parse_config
 from pteb_eval.config.schema import ORIGINAL, Model
 from pteb_eval.embed.packaged import PACKAGES, packaged_revision
@@ -45,6 +46,7 @@ class Workflow:
         self.tasks = {task.name: task for task in config.tasks}
         self.models = {model.slug: model for model in config.models}
         self.generators = {generator.name: generator for generator in config.generators}
+        self.runs = recorded_runs(self.layout) if config.runs == "auto" else config.runs
         for task in config.tasks:
             for path in task.files if isinstance(task, FileTask) else ():
                 if not path.exists():
@@ -78,7 +80,7 @@ class Workflow:
         common = {
             "task": task,
             "generator": entry.name,
-            "runs": self.config.runs,
+            "runs": self.runs,
             "max_failure_rate": self.config.max_failure_rate,
         }
         if isinstance(entry, FrozenSet):
@@ -161,7 +163,7 @@ class Workflow:
 
     def report_settings(self) -> str:
         """Settings of `report`: the whole configuration, since the page shows it."""
-        return canonical_json(self.config.model_dump(mode="json"))
+        return canonical_json(self.config.model_dump(mode="json") | {"runs": self.runs})
 
     # Files
 

@@ -24,7 +24,9 @@ def run(
     ] = None,
 ) -> None:
     """Run a configuration: the same as `snakemake --cores N --configfile CONFIG`."""
+    from pteb_eval.auto_runs import add_runs
     from pteb_eval.config import load_config
+    from pteb_eval.layout import Layout
 
     loaded = load_config(config)
     if not Path("Snakefile").is_file():
@@ -35,6 +37,14 @@ def run(
     command = [sys.executable, "-m", "snakemake", "--cores", str(cores or os.cpu_count() or 1)]
     command += ["--configfile", str(config), *(["-n"] if dry_run else []), *(arguments or [])]
     status = subprocess.run(command, check=False).returncode
+    while status == 0 and not dry_run and loaded.runs == "auto":
+        layout = Layout(Path("results") / loaded.name)
+        before, after = add_runs(layout, loaded.max_runs, loaded.statistics.confidence)
+        if after == before:
+            typer.echo(f"runs: auto stays at {before}")
+            break
+        typer.echo(f"runs: auto goes from {before} to {after}")
+        status = subprocess.run(command, check=False).returncode
     if status == 0 and not dry_run:
         typer.echo(f"Report: {Path('results') / loaded.name / 'report.html'}")
     raise typer.Exit(status)

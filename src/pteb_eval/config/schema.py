@@ -304,7 +304,9 @@ class Config(Strict):
     Attributes:
         name: names the folder `results/<name>`.
         seed: base seed of everything that draws at random.
-        runs: paraphrases of each text (n = 6 in the PTEB protocol).
+        runs: paraphrases of each text (n = 6 in the PTEB protocol); `auto` begins with six and lets
+            `pteb-eval run` add more until no interval of Δ is wider than `statistics.max_width`.
+        max_runs: most runs of `runs: auto`.
         scope: which texts are reworded: `pteb` (the protocol's choice for each kind of task),
             `all`, `eval_only` (all but training texts), or a list of roles.
         on_failure: `exclude` leaves an instance with a failed paraphrase out of the original and of
@@ -320,7 +322,8 @@ class Config(Strict):
 
     name: Name
     seed: int = Field(default=42, ge=0)
-    runs: int = Field(default=6, ge=1, le=1000)
+    runs: Annotated[int, Field(ge=1, le=1000)] | Literal["auto"] = 6
+    max_runs: int = Field(default=30, ge=6, le=1000)
     scope: Literal["pteb", "all", "eval_only"] | list[str] = "pteb"
     on_failure: Literal["exclude", "substitute"] = "exclude"
     max_failure_rate: float = Field(default=0.05, ge=0, le=1)
@@ -338,6 +341,12 @@ class Config(Strict):
         if not isinstance(entries, list):
             return entries
         return [{key: entry} if isinstance(entry, str) else entry for entry in entries]
+
+    @model_validator(mode="after")
+    def _auto_has_a_target(self) -> "Config":
+        if self.runs == "auto" and self.statistics.max_width is None:
+            raise ValueError("runs: 'auto' needs statistics.max_width, the width to reach")
+        return self
 
     @model_validator(mode="after")
     def _unique_names(self) -> "Config":
