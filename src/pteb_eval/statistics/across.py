@@ -93,10 +93,10 @@ def average_ranks(scores: ArrayLike, *, alpha: float = 0.05) -> AverageRanks:
     difference = float(quantile * math.sqrt(n_models * (n_models + 1) / (6 * n_tasks)))
     tested = n_models > 2 and n_tasks > 1 and bool(np.ptp(table, axis=0).any())
     friedman_p = float(friedmanchisquare(*table).pvalue) if tested else math.nan
-    return AverageRanks(ranks, n_tasks, friedman_p, difference, _cliques(ranks, difference))
+    return AverageRanks(ranks, n_tasks, friedman_p, difference, cliques(ranks, difference))
 
 
-def _cliques(ranks: Array, difference: float) -> tuple[tuple[int, ...], ...]:
+def cliques(ranks: Array, difference: float) -> tuple[tuple[int, ...], ...]:
     """Longest stretches of the ranking that span no more than the difference, of two or more."""
     order = np.argsort(ranks, kind="stable")
     stretches: list[tuple[int, ...]] = []

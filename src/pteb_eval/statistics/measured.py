@@ -58,6 +58,7 @@ CHOICES: dict[str, tuple[Kind, tuple[str, ...], Build]] = {
     "max_ap": ("whole", ALL_SIMILARITIES, _best_precision),
     "accuracy": ("mean", ("correct",), MEAN),
     "ndcg_at_10": ("mean", ("ndcg_at_10",), MEAN),
+    "mrr": ("mean", ("reciprocal_rank",), MEAN),
     "map_at_1000": ("mean", ("average_precision",), MEAN),
     "v_measure": ("experiments", ("v_measure",), MEAN),
 }

@@ -26,9 +26,11 @@ SCORE_COLUMNS = [
     "model", "generator", "task", "task_type", "subset", "split", "variant", "run", "metric",
     "value", "n_instances",
 ]  # fmt: skip
-AS_PERCENT = ("value", "original", "pteb_mean", "pteb_std", "delta", "delta_ci_low",
-              "delta_ci_high", "failure_rate", "copy_rate", "duplicate_rate", "cut_rate", "width",
-              "target_width", "epsilon", "shift", "difference", "difference_ci_low", "difference_ci_high")  # fmt: skip
+AS_PERCENT = (
+    "value", "original", "pteb_mean", "pteb_std", "delta", "delta_ci_low", "delta_ci_high",
+    "failure_rate", "copy_rate", "duplicate_rate", "cut_rate", "width", "target_width", "epsilon",
+    "shift", "difference", "difference_ci_low", "difference_ci_high",
+)  # fmt: skip
 """Columns that tables for people show × 100."""
 
 

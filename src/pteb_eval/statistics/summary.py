@@ -16,8 +16,8 @@ SUMMARY_COLUMNS = [
     "excluded_instances", "failure_rate", "copy_rate", "judge_mean",
 ]  # fmt: skip
 RUNS_COLUMNS = [
-    "model", "generator", "task", "subset", "n_runs", "width", "instance_variance", "run_variance",
-    "whole_run_variance", "run_share", "target_width", "runs_needed",
+    "model", "generator", "task", "subset", "n_runs", "confidence", "width", "instance_variance",
+    "run_variance", "whole_run_variance", "run_share", "target_width", "runs_needed",
 ]  # fmt: skip
 WARNING_COLUMNS = ["kind", "generator", "model", "task", "message"]
 
@@ -65,6 +65,7 @@ def runs_row(
     return {
         **measured.key,
         "n_runs": split.n_runs,
+        "confidence": level,
         "width": interval.high - interval.low,
         "instance_variance": split.instances,
         "run_variance": split.runs,
