@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from pteb_eval.errors import UserError
+from pteb_eval.hub import offline_unless_reachable
 from pteb_eval.ids import text_id
 from pteb_eval.progress import say
 from pteb_eval.provenance import stamp
@@ -47,7 +48,9 @@ def run(settings: dict[str, Any], code: str, output: Path) -> None:
     Raises:
         UserError: if the task cannot be loaded or nothing of it is in scope.
     """
-    table, about = texts_table(settings)
+    if "mteb" in settings["task"]:
+        offline_unless_reachable()
+    table, about = texts_table(settings, fetching=True)
     say(
         f"fetch {about['task']}: {table.num_rows} distinct texts, "
         f"{sum(table['reworded'].to_pylist())} to reword"
@@ -55,9 +58,11 @@ def run(settings: dict[str, Any], code: str, output: Path) -> None:
     write_table(output, table, stamp("fetch", settings, code, **about))
 
 
-def texts_table(settings: dict[str, Any]) -> tuple[pa.Table, dict[str, Any]]:
+def texts_table(
+    settings: dict[str, Any], *, fetching: bool = False
+) -> tuple[pa.Table, dict[str, Any]]:
     """The table that `run` writes, and what reports say of the task."""
-    task = load_task(settings["task"])
+    task = load_task(settings["task"], fetching=fetching)
     structure = structure_for(task)
     compared = _first(structure.instances(task), settings["max_instances"])
     languages = task.metadata.hf_subsets_to_langscripts
@@ -94,7 +99,7 @@ def describe(task: Any) -> dict[str, Any]:
         "task": task.metadata.name,
         "language_names": {code: ISO_TO_LANGUAGE.get(code.split("-")[0], code) for code in codes},
         "n_instances": len(structure_for(task).instances(task)),
-        "task_type": task.metadata.type,
+        "task_type": getattr(task, "kind", task.metadata.type),
         "main_metric": task.metadata.main_score,
         "task_revision": task.metadata.dataset["revision"],
         "description": task.metadata.description,

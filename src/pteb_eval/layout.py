@@ -30,6 +30,14 @@ class Layout:
         return self.root / "texts" / f"{task}.parquet"
 
     def paraphrases(self, generator: str, task: str) -> Path:
+    def model(self, model: str) -> Path:
+        """What a model was when it was fetched."""
+        return self.root / "models" / f"{model}.json"
+
+    def generator(self, generator: str) -> Path:
+        """What a generator's model was when it was fetched."""
+        return self.root / "models" / "generators" / f"{generator}.json"
+
         """A generator's paraphrases of a task's texts."""
         return self.root / "paraphrases" / generator / f"{task}.parquet"
 

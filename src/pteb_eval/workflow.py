@@ -16,6 +16,7 @@ from pteb_eval.errors import UserError
 from pteb_eval.fingerprint import fingerprint
 from pteb_eval.ids import canonical_json
 from pteb_eval.layout import FIGURE_FORMATS, FIGURES, TABLE_FORMATS, TABLES, Layout
+from pteb_eval.paraphrase.engines.packaged import is_installed
 from pteb_eval.paraphrase.prompts import load_prompt
 
 STAGE_MODULES = {
@@ -125,6 +126,18 @@ class Workflow:
         device = self.config.embedding.device
         return f"--device {device}" if device else ""
 
+    def model_settings(self, model: str) -> str:
+        """Settings of a model, for `fetch_model`."""
+        return canonical_json(self.models[model].model_dump(mode="json"))
+
+    def generator_model_settings(self, generator: str) -> str:
+        """Settings of `fetch_generator`."""
+        entry = self.generators[generator]
+        assert not isinstance(entry, FrozenSet)
+        return canonical_json(
+            {"generator": entry.name, "model": entry.model, "revision": entry.revision}
+        )
+
     def embed_settings(self, model: str, task: str) -> str:
         """Settings of `embed`."""
         return canonical_json(
@@ -182,6 +195,20 @@ class Workflow:
         if not folder.is_dir():
             raise UserError(f"model {model!r}: {folder}: no such folder (key `path`)")
         return [str(path) for path in _files_of(folder)]
+
+    def generator_files(self, generator: str) -> list[str]:
+        """What must be fetched for a generator: nothing, unless its model is one of the hub's."""
+        entry = self.generators[generator]
+        if isinstance(entry, FrozenSet) or entry.engine != "vllm":
+            return []
+        is_here = Path(entry.model).is_dir() or is_installed(entry.model)
+        return [] if is_here else [str(self.layout.generator(generator))]
+
+    def fetched_files(self) -> list[str]:
+        """All that the fetch rules make; after them no network is needed."""
+        models = [str(self.layout.model(model)) for model in self.models]
+        generators = [file for name in self.generators for file in self.generator_files(name)]
+        return self.texts_files() + models + generators
 
     def mteb_results(self) -> list[str]:
         """The originals' results in mteb's format."""

@@ -18,6 +18,9 @@ wildcard_constraints:
 localrules:
     all,
     fetch,
+    fetch_model,
+    fetch_generator,
+    fetch_all,
     tables,
     figures,
     mteb_result,

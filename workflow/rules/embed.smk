@@ -2,7 +2,7 @@
 rule embed_original:
     input:
         texts=str(layout.texts("{task}")),
-        model=lambda wc: flow.model_files(wc.model),
+        model=str(layout.model("{model}")),
     output:
         str(layout.embeddings("{model}", "original", "{task}")),
     log:
@@ -25,7 +25,7 @@ rule embed_paraphrases:
     input:
         texts=str(layout.texts("{task}")),
         paraphrases=str(layout.paraphrases("{generator}", "{task}")),
-        model=lambda wc: flow.model_files(wc.model),
+        model=str(layout.model("{model}")),
     output:
         str(layout.embeddings("{model}", "{generator}", "{task}")),
     log:

@@ -3,7 +3,8 @@
 # A generator with `shards: N` is split over N jobs and put together; a frozen set is only read.
 rule paraphrase:
     input:
-        str(layout.texts("{task}")),
+        texts=str(layout.texts("{task}")),
+        model=lambda wc: flow.generator_files(wc.generator),
     output:
         str(layout.paraphrases("{generator}", "{task}")),
     log:
@@ -23,14 +24,15 @@ rule paraphrase:
         step=PARAPHRASE_STEP,
         cache=str(flow.cache),
     shell:
-        "pteb-eval paraphrase --settings {params.settings:q} --texts {input:q} "
+        "pteb-eval paraphrase --settings {params.settings:q} --texts {input.texts:q} "
         "--engine-options {resources.engine_options:q} --cache {params.cache:q} "
         "--output {output:q} --log {log:q}"
 
 
 rule paraphrase_shard:
     input:
-        str(layout.texts("{task}")),
+        texts=str(layout.texts("{task}")),
+        model=lambda wc: flow.generator_files(wc.generator),
     output:
         str(layout.paraphrase_shard("{generator}", "{task}", "{shard}")),
     log:
@@ -49,7 +51,7 @@ rule paraphrase_shard:
         step=PARAPHRASE_STEP,
         cache=str(flow.cache),
     shell:
-        "pteb-eval paraphrase --settings {params.settings:q} --texts {input:q} "
+        "pteb-eval paraphrase --settings {params.settings:q} --texts {input.texts:q} "
         "--engine-options {resources.engine_options:q} --cache {params.cache:q} "
         "--shard {wildcards.shard} --output {output:q} --log {log:q}"
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from pteb_eval.errors import UserError
+from pteb_eval.hub import go_offline
 from pteb_eval.progress import log_to
 
 Settings = Annotated[str, typer.Option(help="Settings that change the output, as JSON.")]
@@ -21,12 +22,28 @@ Root = Annotated[Path, typer.Option(help="Folder of the run, results/<name>.")]
 Log = Annotated[Path | None, typer.Option(help="Also write progress to this file.")]
 
 
-def fetch(settings: Settings, output: Output, code: Code = "", log: Log = None) -> None:
-    """Load a task and list its distinct texts and their slots."""
-    loaded = _begin(settings, log)
+def fetch(
+    output: Output,
+    settings: Annotated[str, typer.Option(help="Settings of a task, as JSON.")] = "",
+    model: Annotated[str, typer.Option(help="Settings of an embedding model, as JSON.")] = "",
+    generator: Annotated[str, typer.Option(help="Settings of a generator, as JSON.")] = "",
+    code: Code = "",
+    log: Log = None,
+) -> None:
+    """Load a task and list its texts; or load a model. The only stage that asks the hub."""
+    given = [text for text in (settings, model, generator) if text]
+    if len(given) != 1:
+        raise UserError("fetch: give one of --settings, --model and --generator")
+    loaded = _begin(given[0], log, may_ask_hub=True)
     from pteb_eval import fetch as stage
+    from pteb_eval import fetch_models
 
-    stage.run(loaded, code, output)
+    if model:
+        fetch_models.fetch_model(loaded, output)
+    elif generator:
+        fetch_models.fetch_generator(loaded, output)
+    else:
+        stage.run(loaded, code, output)
 
 
 def paraphrase(
@@ -136,8 +153,10 @@ def report(settings: Settings, root: Root, log: Log = None) -> None:
 STAGES = (fetch, paraphrase, embed, score, test, rank, plot, report)
 
 
-def _begin(settings: str, log: Path | None) -> dict[str, Any]:
-    """Open the log, quiet the libraries and read the settings."""
+def _begin(settings: str, log: Path | None, may_ask_hub: bool = False) -> dict[str, Any]:
+    """Open the log, quiet the libraries, keep them from the hub and read the settings."""
+    if not may_ask_hub:
+        go_offline()
     warnings.filterwarnings("ignore", category=FutureWarning)
     logging.disable(logging.WARNING)
     log_to(log)

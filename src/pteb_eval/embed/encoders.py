@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pteb_eval.embed.bag_of_tokens import BagOfTokens
 from pteb_eval.embed.packaged import PACKAGES, load_packaged, packaged_revision
 from pteb_eval.errors import UserError
+from pteb_eval.hub import advice, is_offline
 
 _PROBE = "pteb probe"
 
@@ -116,6 +117,11 @@ def load_encoder(settings: dict[str, Any], device: str | None) -> Encoder:
     return Encoder(model, _identity(settings, revision, network), _similarity_name(model))
 
 
+def is_local(settings: dict[str, Any]) -> bool:
+    """Whether a model comes from a folder or a package, not from a hub."""
+    return bool(settings["path"]) or settings["name"] in PACKAGES
+
+
 def _identity(settings: dict[str, Any], revision: str, network: Any) -> dict[str, Any]:
     from importlib.metadata import version
 
@@ -170,9 +176,11 @@ def _from_mteb(
     try:
         model = mteb.get_model(name, settings["revision"], device=device, **kwargs)
     except Exception as error:  # hub, network, registry and loader errors share no base class
+        revision = settings["revision"]
+        what = f"model {name}" + (f" at revision {revision}" if revision else "")
+        reason = "not fetched" if is_offline() else f"cannot be loaded ({_one_line(error)})"
         raise UserError(
-            f"model {name!r}: cannot be loaded ({_one_line(error)}): check the name, the revision "
-            "and the network; packaged models: " + ", ".join(PACKAGES)
+            f"model {name!r}: {reason}: {advice(what)}; packaged models: {', '.join(PACKAGES)}"
         ) from error
     if not hasattr(model, "encode"):
         raise UserError(f"model {name!r} is no embedding model (it has no `encode`)")

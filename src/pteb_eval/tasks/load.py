@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pteb_eval.errors import UserError
+from pteb_eval.hub import advice
 from pteb_eval.tasks.flat import (
     Clusters,
     Flat,
@@ -14,6 +15,7 @@ from pteb_eval.tasks.flat import (
     ZeroShot,
     prompt_type,
 )
+from pteb_eval.tasks.kept import keep, load_kept
 from pteb_eval.tasks.listed import Bitext, ClusterSets, ParallelBitext, languages_of
 from pteb_eval.tasks.names import near
 from pteb_eval.tasks.retrieval import Retrieval
@@ -21,13 +23,14 @@ from pteb_eval.tasks.sampling import pinned
 from pteb_eval.tasks.structure import Structure, Task
 
 
-def load_task(settings: Mapping[str, Any]) -> Task:
+def load_task(settings: Mapping[str, Any], *, fetching: bool = False) -> Task:
     """Load a task with its data, all samples drawn.
 
     Args:
         settings: JSON values, either of a task of mteb: `{"mteb": name, "revision": 40 hexadecimal
             digits or null, "subsets": list or null, "splits": list or null}`; or of the user's own
             files: `{"type": "sts", "name": ..., "path": ..., ...}`, see `pteb_eval.tasks.files`.
+        fetching: whether a copy of data from the hub is made, from which it is loaded from then on.
 
     Returns:
         An `AbsTask` that is loaded. Its attribute `notes` lists what a user should know of the
@@ -40,7 +43,7 @@ def load_task(settings: Mapping[str, Any]) -> Task:
     if "mteb" in settings:
         task = _mteb_task(settings)
         structure_for(task)  # refuses before anything is fetched
-        _fetch(task)
+        _load(task, fetching)
     else:
         from pteb_eval.tasks.files import file_task
 
@@ -168,6 +171,16 @@ def _mteb_task(settings: Mapping[str, Any]) -> Task:
 def _fetch(task: Task) -> None:
     from datasets.exceptions import DatasetsError
     from huggingface_hub.errors import HfHubHTTPError
+def _load(task: Task, fetching: bool) -> None:
+    """Load the data: from our copy, else from the hub."""
+    if load_kept(task):
+        return
+    before = dict(vars(task))
+    _fetch(task)
+    if fetching:
+        keep(task, before)
+
+
 
     where = task.metadata.dataset
     try:
@@ -179,9 +192,8 @@ def _fetch(task: Task) -> None:
     except (OSError, DatasetsError, HfHubHTTPError, ValueError) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
         raise UserError(
-            f"{task.metadata.name}: no data of {where['path']} at revision {where['revision']} "
-            f"({reason}): fetch it where there is a network (pteb-eval fetch), with the same cache "
-            "folder (HF_HOME)"
+            f"task {task.metadata.name}: no data ({reason[:200]}): "
+            + advice(f"data set {where['path']} at revision {where['revision']}")
         ) from error
 
 
