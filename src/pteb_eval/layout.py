@@ -29,7 +29,6 @@ class Layout:
         """Distinct texts of a task and their slots."""
         return self.root / "texts" / f"{task}.parquet"
 
-    def paraphrases(self, generator: str, task: str) -> Path:
     def model(self, model: str) -> Path:
         """What a model was when it was fetched."""
         return self.root / "models" / f"{model}.json"
@@ -38,6 +37,7 @@ class Layout:
         """What a generator's model was when it was fetched."""
         return self.root / "models" / "generators" / f"{generator}.json"
 
+    def paraphrases(self, generator: str, task: str) -> Path:
         """A generator's paraphrases of a task's texts."""
         return self.root / "paraphrases" / generator / f"{task}.parquet"
 

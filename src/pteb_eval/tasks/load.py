@@ -168,9 +168,6 @@ def _mteb_task(settings: Mapping[str, Any]) -> Task:
     return task
 
 
-def _fetch(task: Task) -> None:
-    from datasets.exceptions import DatasetsError
-    from huggingface_hub.errors import HfHubHTTPError
 def _load(task: Task, fetching: bool) -> None:
     """Load the data: from our copy, else from the hub."""
     if load_kept(task):
@@ -181,6 +178,9 @@ def _load(task: Task, fetching: bool) -> None:
         keep(task, before)
 
 
+def _fetch(task: Task) -> None:
+    from datasets.exceptions import DatasetsError
+    from huggingface_hub.errors import HfHubHTTPError
 
     where = task.metadata.dataset
     try:
