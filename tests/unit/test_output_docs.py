@@ -1,0 +1,88 @@
+"""docs/output.md names every file, table, figure and column that there is."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pteb_eval import fetch
+from pteb_eval.embed.stage import _output_rows
+from pteb_eval.layout import FIGURES, TABLES, Layout
+from pteb_eval.paraphrase import stage as paraphrase
+from pteb_eval.paraphrase.summary import COLUMNS as QUALITY_COLUMNS
+from pteb_eval.score.instances import INSTANCES
+from pteb_eval.score.stage import SCORES
+from pteb_eval.score.surface import SURFACE
+from pteb_eval.statistics import rank, significance, stage, summary, surface_table
+
+PAGE = (Path(__file__).parents[2] / "docs" / "output.md").read_text(encoding="utf-8")
+COLUMNS = {
+    "scores.csv": stage.SCORE_COLUMNS,
+    "summary.csv": summary.SUMMARY_COLUMNS,
+    "significance.csv": significance.SIGNIFICANCE_COLUMNS,
+    "effects.csv": significance.EFFECTS_COLUMNS,
+    "runs.csv": summary.RUNS_COLUMNS,
+    "warnings.csv": summary.WARNING_COLUMNS,
+    "ranking.csv": rank.RANKING_COLUMNS,
+    "model_pairs.csv": rank.PAIR_COLUMNS,
+    "across_tasks.csv": rank.ACROSS_COLUMNS,
+    "paraphrase_quality.csv": QUALITY_COLUMNS,
+    "surface.csv": surface_table.COLUMNS,
+    "texts": fetch.SCHEMA.names,
+    "paraphrases": paraphrase.SCHEMA.names,
+    "scores": SCORES.names,
+    "instances": INSTANCES.names,
+    "surface": SURFACE.names,
+}
+
+
+def section(heading):
+    _, _, rest = PAGE.partition(f"\n### {heading}\n")
+    assert rest, f"docs/output.md has no section {heading}"
+    return re.split(r"\n##", rest, maxsplit=1)[0]
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_every_column_is_described(name):
+    described = set(re.findall(r"`(\w+)`", section(name)))
+    assert set(COLUMNS[name]) - described == set()
+
+
+def test_every_table_and_figure_has_its_place():
+    assert {f"{table}.csv" for table in TABLES} <= COLUMNS.keys()
+    assert all(f"| `{figure}` |" in PAGE for figure in FIGURES)
+
+
+def test_every_kind_of_file_stands_in_the_tree():
+    layout = Layout(Path())
+    paths = [
+        layout.texts("<task>"),
+        layout.model("<model>"),
+        layout.generator("<generator>"),
+        layout.paraphrases("<generator>", "<task>"),
+        layout.embeddings("<model>", "<generator>", "<task>"),
+        layout.scores("<model>", "<generator>", "<task>"),
+        layout.surface("<model>", "<generator>", "<task>"),
+        layout.mteb("<model>", "<revision>", "<task>"),
+        layout.auto_runs,
+        layout.report,
+    ]
+    assert [str(path) for path in paths if f"\n  {path} " not in PAGE] == []
+
+
+def test_columns_of_embeddings_are_described():
+    import numpy as np
+    import pyarrow as pa
+
+    rows = pa.table(
+        {
+            "key": ["a"],
+            "vector": pa.array([[1.0, 2.0]], pa.list_(pa.float32())),
+            "n_tokens": pa.array([1], pa.int32()),
+            "truncated": [False],
+        }
+    )
+    written = _output_rows(rows, "", "m")
+    assert np.array_equal(written["vector"].to_pylist(), [[1.0, 2.0]])
+    described = set(re.findall(r"`(\w+)`", section("embeddings")))
+    assert set(written.column_names) - described == set()
