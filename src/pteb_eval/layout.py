@@ -10,6 +10,7 @@ TEST_TABLES = (
     "effects",
     "runs",
     "paraphrase_quality",
+    "surface",
     "warnings",
 )
 RANK_TABLES = ("ranking", "model_pairs", "across_tasks")
@@ -56,6 +57,10 @@ class Layout:
     def instances(self, model: str, generator: str, task: str) -> Path:
         """The per-instance values behind a scores file."""
         return self.root / "instances" / model / generator / f"{task}.parquet"
+
+    def surface(self, model: str, generator: str, task: str) -> Path:
+        """How far each text's vector moved in each run."""
+        return self.root / "surface" / model / generator / f"{task}.parquet"
 
     def mteb(self, model: str, revision: str, task: str) -> Path:
         """The original's score as an mteb `TaskResult`."""

@@ -229,11 +229,13 @@ class Workflow:
 
     def score_files(self) -> list[str]:
         """The score and instance files of all cells."""
-        return [
+        cells = list(self.cells())
+        both = [
             str(path(*cell))
-            for cell in self.cells()
+            for cell in cells
             for path in (self.layout.scores, self.layout.instances)
         ]
+        return both + [str(self.layout.surface(*cell)) for cell in cells if cell[1] != ORIGINAL]
 
     def texts_files(self) -> list[str]:
         """The texts files of all tasks."""

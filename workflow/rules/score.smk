@@ -42,6 +42,7 @@ rule score_paraphrases:
     output:
         scores=str(layout.scores("{model}", "{generator}", "{task}")),
         instances=str(layout.instances("{model}", "{generator}", "{task}")),
+        surface=str(layout.surface("{model}", "{generator}", "{task}")),
     log:
         str(layout.log("score", "{model}", "{generator}", "{task}")),
     conda:
@@ -53,4 +54,5 @@ rule score_paraphrases:
         "pteb-eval score --settings {params.settings:q} --code {params.code} "
         "--texts {input.texts:q} --paraphrases {input.paraphrases:q} "
         "--embeddings {input.original:q} --embeddings {input.embeddings:q} "
+        "--surface {output.surface:q} "
         "--scores {output.scores:q} --instances {output.instances:q} --log {log:q}"

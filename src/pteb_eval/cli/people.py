@@ -50,29 +50,26 @@ def run(
     raise typer.Exit(status)
 
 
-def plan(config: Config = DEMO) -> None:
-    """Show texts, generations and vectors of a run: in all, cached, to do, and how long."""
+def plan(
+    config: Config = DEMO,
+    option: Annotated[
+        Path | None, typer.Option("--config", help="The same, as an option.", show_default=False)
+    ] = None,
+) -> None:
+    """Show texts, generations, tokens and vectors of a run, what is left to do, and how long.
+
+    Needs no GPU and no network: what is not fetched yet is estimated from mteb's statistics.
+    """
     _quiet()
     from pteb_eval.config import load_config
+    from pteb_eval.plan import HEAD, shown
     from pteb_eval.plan import plan as make_plan
-    from pteb_eval.progress import duration
     from pteb_eval.workflow import Workflow
 
-    works = list(make_plan(Workflow(load_config(config))))
-    rows = [
-        [
-            work.step, work.task, work.who, work.texts, work.distinct, work.total, work.done,
-            work.todo, "" if work.rate is None else f"{work.rate:.1f}/s",
-            "not measured yet" if work.seconds is None else duration(work.seconds),
-        ]
-        for work in works
-    ]  # fmt: skip
-    head = ["step", "task", "by", "texts", "distinct", "in all", "done", "to do", "rate", "time"]
-    typer.echo(_table(rows, head))
-    known = [work.seconds for work in works if work.seconds is not None]
-    unknown = sum(work.seconds is None for work in works)
-    note = f", and {unknown} steps without a rate yet" if unknown else ""
-    typer.echo(f"Together {duration(sum(known))} on one job at a time{note}.")
+    rows, notes = shown(list(make_plan(Workflow(load_config(option or config)))))
+    typer.echo(_table(rows, HEAD))
+    for note in notes:
+        typer.echo(note)
 
 
 def list_(

@@ -97,6 +97,9 @@ def score(
     scores: Annotated[Path | None, typer.Option(help="Scores file to write.")] = None,
     instances: Annotated[Path | None, typer.Option(help="Instances file to write.")] = None,
     paraphrases: Annotated[Path | None, typer.Option(help="Score these runs.")] = None,
+    surface: Annotated[
+        Path | None, typer.Option(help="With paraphrases: file of the vectors' shifts to write.")
+    ] = None,
     export: Annotated[Path | None, typer.Option(help="Only export this scores file.")] = None,
     mteb: Annotated[Path | None, typer.Option(help="TaskResult file to export to.")] = None,
     code: Code = "",
@@ -114,7 +117,10 @@ def score(
     outputs = {"scores": scores, "instances": instances}
     if paraphrases is None:
         stage.run_original(loaded, code, texts, embeddings[0], outputs)
+    elif surface is None:
+        raise UserError("score: --surface is needed with --paraphrases")
     else:
+        outputs["surface"] = surface
         stage.run_paraphrases(loaded, code, texts, paraphrases, embeddings, outputs)
 
 

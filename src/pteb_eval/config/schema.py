@@ -107,6 +107,7 @@ class FileTask(TaskBase):
         "retrieval",
         "reranking",
         "summarization",
+        "texts",
     ]
     name: Name
     path: Path | list[Path] | None = None

@@ -1,6 +1,6 @@
 """An mteb encoder that computes nothing: it serves vectors from the files of the embed stage."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,10 +49,26 @@ class ServingEncoder:
     def encode(self, inputs: Any, *, prompt_type: Any = None, **kwargs: Any) -> NDArray[np.float32]:
         """Vectors of a data loader's texts, in its order; shape (texts, dimensions)."""
         kind = str(getattr(prompt_type, "value", prompt_type) or "")
-        prompt_id = self._prompt_ids.get(kind)
-        texts = (text for batch in inputs for text in batch["text"])
+        return self.vectors((text for batch in inputs for text in batch["text"]), kind)
+
+    @property
+    def prompt_types(self) -> list[str]:
+        """`query`, `document` or the empty string: the roles that texts were embedded in."""
+        return list(self._prompt_ids)
+
+    def knows(self, text: str, kind: str) -> bool:
+        """Whether there is a vector of the text in this role."""
+        return (self._prompt_ids.get(kind, ""), text_id(text)) in self._row
+
+    def vectors(self, texts: Iterable[str], kind: str) -> NDArray[np.float32]:
+        """Vectors of texts in a role; shape (texts, dimensions).
+
+        Raises:
+            UserError: if a text was not embedded.
+        """
+        prompt_id = self._prompt_ids.get(kind, "")
         try:
-            rows = [self._row[prompt_id or "", text_id(text)] for text in texts]
+            rows = [self._row[prompt_id, text_id(text)] for text in texts]
         except KeyError:
             raise UserError(
                 f"model {self.mteb_model_meta.name!r}: a text has no vector under the prompt of "

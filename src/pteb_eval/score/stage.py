@@ -14,6 +14,7 @@ from pteb_eval.progress import say
 from pteb_eval.provenance import stamp
 from pteb_eval.score.instances import INSTANCES, instance_rows
 from pteb_eval.score.serving import ServingEncoder
+from pteb_eval.score.surface import SURFACE, surface_rows
 from pteb_eval.store import provenance_of, read_table, write_table, write_text
 from pteb_eval.tasks import Instance
 from pteb_eval.variants import Variants, load_variants
@@ -144,7 +145,7 @@ def run_paraphrases(
         texts: the task's texts file.
         paraphrases: the generator's paraphrases of these texts.
         embeddings: vectors of the texts and of the paraphrases.
-        outputs: paths of `scores` and `instances`.
+        outputs: paths of `scores`, `instances` and `surface`.
 
     Raises:
         UserError: if no instance is left to score.
@@ -166,6 +167,8 @@ def run_paraphrases(
         excluded_instances=_count(failed) if settings["on_failure"] == "exclude" else {},
         substituted_instances=_count(failed) if settings["on_failure"] == "substitute" else {},
     )
+    surface = pa.Table.from_pylist(list(surface_rows(encoder, variants)), SURFACE)
+    write_table(outputs["surface"], surface, provenance)
     evaluation.write(outputs["scores"], outputs["instances"], provenance)
     _report(settings, variants, evaluation)
 

@@ -32,8 +32,8 @@ PAIR_COLUMNS = [
 ]  # fmt: skip
 ACROSS_COLUMNS = [
     "generator", "tasks", "metric", "model", "n_tasks", "delta", "delta_ci_low", "delta_ci_high",
-    "standardized_delta", "average_rank_before", "average_rank_after", "critical_difference",
-    "friedman_p",
+    "standardized_delta", "n_standardized", "average_rank_before", "average_rank_after",
+    "critical_difference", "friedman_p",
 ]  # fmt: skip
 ALL_TYPES = "all types"
 
@@ -160,12 +160,17 @@ def _group_rows(
     )  # fmt: skip
     before = average_ranks(by_task["original"].to_numpy(), alpha=declared["alpha"])
     after = average_ranks(by_task["pteb"].to_numpy(), alpha=declared["alpha"])
+    drawn = _by_task(group)
     for place, model in enumerate(by_task.index):
-        drawn = _by_task([one for one in group if one[0].cell.model == model])
+        own = drawn[model]
         mean = by_task["delta"].loc[model].mean() if metric else math.nan
         interval = Interval(mean, math.nan, math.nan, math.nan, 0)
-        if drawn is not None and metric:
-            interval = mean_delta(drawn, level=declared["confidence"], method=declared["interval"])
+        if metric and len(own) == len(by_task["delta"].columns):
+            how = {"level": declared["confidence"], "method": declared["interval"]}
+            interval = mean_delta(list(own.values()), **how)
+        # Over the tasks that have it for every model, so that means are of the same tasks.
+        common = [task for task in own if all(task in other for other in drawn.values())]
+        sizes = [standardized_delta(own[task]) for task in common]
         yield {
             "generator": group[0][0].cell.generator,
             "tasks": tasks,
@@ -175,9 +180,8 @@ def _group_rows(
             "delta": mean,
             "delta_ci_low": interval.low,
             "delta_ci_high": interval.high,
-            "standardized_delta": (
-                float(np.mean([standardized_delta(one) for one in drawn])) if drawn else math.nan
-            ),
+            "standardized_delta": float(np.mean(sizes)) if sizes else math.nan,
+            "n_standardized": len(sizes),
             "average_rank_before": before.ranks[place],
             "average_rank_after": after.ranks[place],
             "critical_difference": after.critical_difference,
@@ -185,11 +189,16 @@ def _group_rows(
         }
 
 
-def _by_task(own: Sequence[Analyzed]) -> list[Resamples] | None:
-    """One model's resamples of each task, the mean over its subsets; None if some are missing."""
-    tasks: dict[str, list[Resamples]] = {}
-    for one, drawn, _ in own:
-        if drawn is None:
-            return None
-        tasks.setdefault(one.cell.task, []).append(drawn)
-    return [pooled(subsets) for subsets in tasks.values()]
+def _by_task(group: Sequence[Analyzed]) -> dict[str, dict[str, Resamples]]:
+    """Resamples by model and task, each task the mean over its subsets if all of them have some."""
+    found: dict[str, dict[str, list[Resamples | None]]] = {}
+    for one, drawn, _ in group:
+        found.setdefault(one.cell.model, {}).setdefault(one.cell.task, []).append(drawn)
+    return {
+        model: {
+            task: pooled([one for one in subsets if one is not None])
+            for task, subsets in tasks.items()
+            if None not in subsets
+        }
+        for model, tasks in found.items()
+    }

@@ -20,6 +20,8 @@ from pteb_eval.statistics.summary import (
     summary_row,
     warning_rows,
 )
+from pteb_eval.statistics.surface_table import COLUMNS as SURFACE_COLUMNS
+from pteb_eval.statistics.surface_table import surface_table_rows
 from pteb_eval.tables import write_tables
 
 SCORE_COLUMNS = [
@@ -57,6 +59,8 @@ def run(settings: dict[str, Any], root: Path) -> None:
     write("runs", _runs(analyzed, declared))
     quality = quality_rows(layout, settings["generators"], settings["tasks"])
     write("paraphrase_quality", pd.DataFrame(quality, columns=QUALITY_COLUMNS))
+    surface = surface_table_rows(settings, layout)
+    write("surface", pd.DataFrame(surface, columns=SURFACE_COLUMNS))
     write("warnings", pd.DataFrame(warning_rows(analyzed, effects), columns=WARNING_COLUMNS))
 
 

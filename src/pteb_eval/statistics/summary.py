@@ -99,20 +99,20 @@ def warning_rows(analyzed: Sequence[Analyzed], effects: pd.DataFrame) -> list[di
         for row in effects.to_dict("records")
         if row["note"]
     ]
-    merged: dict[tuple[str, str, str], dict[str, dict[str, None]]] = {}
+    merged: dict[tuple[str, str], dict[str, dict[str, None]]] = {}
     for row in rows:
         said = merged.setdefault(
-            (row["kind"], row["generator"], row["message"]), {"model": {}, "task": {}}
+            (row["generator"], row["message"]), {"kind": {}, "model": {}, "task": {}}
         )
-        for name in ("model", "task"):
+        for name in said:
             said[name][row[name]] = None
     return [
         {
-            "kind": kind,
+            "kind": next(iter(said["kind"])),
             "generator": generator,
             "model": ", ".join(said["model"]),
             "task": ", ".join(said["task"]),
             "message": message,
         }
-        for (kind, generator, message), said in merged.items()
+        for (generator, message), said in merged.items()
     ]

@@ -21,7 +21,8 @@ class InstanceValue(NamedTuple):
         metric: `cosine_similarity` in [-1, 1] (STS, pair classification); `correct` in [0, 1], the
             share of mteb's experiments (classification), whether all labels are right (multilabel),
             or 0 or 1 (zero-shot, bitext mining); `ndcg_at_10` and `average_precision` in [0, 1]
-            (retrieval, reranking); `spearman` in [-1, 1] within one text (summarization).
+            (retrieval, reranking); `reciprocal_rank` in (0, 1] (texts); `spearman` in [-1, 1]
+            within one text (summarization).
         value: the value.
         gold: gold score, or label 0 or 1, that a similarity is compared with; else None.
     """
@@ -64,7 +65,10 @@ def instance_values(task: Task, predictions: Mapping[str, Any]) -> Iterator[Inst
     by_part: dict[tuple[str, str], list[Instance]] = {}
     for instance in structure_for(task).instances(task):
         by_part.setdefault((instance.subset, instance.split), []).append(instance)
+    from pteb_eval.tasks.texts import AbsTaskTexts
+
     for base, read in (
+        (AbsTaskTexts, _texts),
         (abstasks.AbsTaskRetrieval, _retrieval),
         (abstasks.AbsTaskSTS, _similarities),
         (abstasks.AbsTaskPairClassification, _similarities),
@@ -164,6 +168,14 @@ def _retrieval(
         own = scores.all_scores[instance.row]
         yield InstanceValue(instance, "ndcg_at_10", own["ndcg_cut_10"])
         yield InstanceValue(instance, "average_precision", own["map_cut_1000"])
+
+
+def _texts(
+    task: Task, predictions: Any, subset: str, split: str, instances: Sequence[Instance]
+) -> Iterator[InstanceValue]:
+    ranks = predictions[subset][split]["reciprocal_rank"]
+    for instance, value in zip(instances, ranks, strict=True):
+        yield InstanceValue(instance, "reciprocal_rank", value)
 
 
 def _summarization(

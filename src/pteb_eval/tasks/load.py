@@ -41,8 +41,7 @@ def load_task(settings: Mapping[str, Any], *, fetching: bool = False) -> Task:
             reworded, or any mistake in a user's file.
     """
     if "mteb" in settings:
-        task = _mteb_task(settings)
-        structure_for(task)  # refuses before anything is fetched
+        task = unloaded_task(settings)
         _load(task, fetching)
     else:
         from pteb_eval.tasks.files import file_task
@@ -73,10 +72,13 @@ def _builders() -> tuple[tuple[Any, Callable[[Task], Structure]], ...]:
     """Classes of mteb, a subclass before its parent, and how to make the structure."""
     from mteb import abstasks
 
+    from pteb_eval.tasks.texts import TEXT, AbsTaskTexts, Mirrored
+
     def input_column(structure: type[Flat]) -> Callable[[Task], Structure]:
         return lambda task: structure((task.input_column_name,), (None,))
 
     return (
+        (AbsTaskTexts, lambda task: Mirrored((TEXT,), (None,))),
         (abstasks.AbsTaskRetrieval, lambda task: Retrieval()),
         (abstasks.AbsTaskSTS, lambda task: Flat(tuple(task.column_names), _pair_prompts(task))),
         (
@@ -147,7 +149,12 @@ def _mteb_class(name: str) -> Any:
     return _TASKS_REGISTRY[name]
 
 
-def _mteb_task(settings: Mapping[str, Any]) -> Task:
+def unloaded_task(settings: Mapping[str, Any]) -> Task:
+    """One of mteb's tasks without its data.
+
+    Raises:
+        UserError: unknown name, subset or split, or a task that cannot be reworded.
+    """
     import mteb
 
     name, subsets, splits = settings["mteb"], settings.get("subsets"), settings.get("splits")
@@ -165,6 +172,7 @@ def _mteb_task(settings: Mapping[str, Any]) -> Task:
     if revision := settings.get("revision"):
         dataset = {**task.metadata.dataset, "revision": revision}
         task.metadata = task.metadata.model_copy(update={"dataset": dataset})
+    structure_for(task)  # refuses before anything is fetched
     return task
 
 

@@ -17,6 +17,7 @@ TYPES: dict[str, tuple[Callable[[Mapping[str, Any]], Task], tuple[str, ...]]] = 
     "pair_classification": (rows.pair_classification, (*_ONE_TABLE, "positive")),
     "classification": (rows.classification, (*_ONE_TABLE, "train", "samples_per_label")),
     "clustering": (rows.clustering, _ONE_TABLE),
+    "texts": (rows.texts, _ONE_TABLE),
     "summarization": (rows.summarization, (*_ONE_TABLE, *_RANGE)),
     "retrieval": (
         retrieval.retrieval,

@@ -11,6 +11,7 @@ from pteb_eval.tasks.structure import Task
 
 SPLIT = "test"
 MTEB_TYPES = {
+    "texts": "BitextMining",  # mteb has no type for it; reports say what the task itself says
     "sts": "STS",
     "pair_classification": "PairClassification",
     "classification": "Classification",

@@ -123,6 +123,30 @@ def clustering(settings: Mapping[str, Any]) -> Task:
     )
 
 
+def texts(settings: Mapping[str, Any]) -> Task:
+    """Role text: a list of texts without labels. Repeated texts count once."""
+    from pteb_eval.tasks.texts import REFERENCE, TEXT, AbsTaskTexts
+
+    (column,) = columns_of(settings, TEXT)
+    table = read_tables(settings["path"], settings.get("format"))
+    seen: set[str] = set()
+    again: list[int] = []
+    for row, text in enumerate(table.texts(column)):
+        if text in seen:
+            again.append(row)
+        seen.add(text)
+    table = _without_rows(table, again)
+    distinct = table.texts(column)
+    return make_task(
+        AbsTaskTexts,
+        settings,
+        _test_split(settings, table, {TEXT: distinct, REFERENCE: list(distinct)}),
+        table.sha256,
+        "mrr",
+        [f"texts that repeat an earlier one, left out: {len(again)}"] if again else [],
+    )
+
+
 def summarization(settings: Mapping[str, Any]) -> Task:
     """Roles human_summaries, machine_summaries, score: lists in each row of JSON lines or Parquet.
 

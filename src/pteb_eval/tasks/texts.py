@@ -1,0 +1,77 @@
+"""Texts without labels: does a reworded text still find its own original?
+
+The task needs no gold, so it works on any list of texts. A row has the text, which is reworded, and
+the same text as `reference`, which never is.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mteb._create_dataloaders import create_dataloader
+from mteb.abstasks import AbsTask
+
+from pteb_eval.statistics.surface import invariance
+from pteb_eval.tasks.flat import Flat
+from pteb_eval.tasks.structure import ModelInput, Task
+
+TEXT, REFERENCE = "text", "reference"
+
+
+class AbsTaskTexts(AbsTask):  # type: ignore[misc]
+    """Mean reciprocal rank of each reference's own text among all texts, by cosine.
+
+    Of the task as it is, texts and references are the same, and the score is 1 by construction; of
+    a run of paraphrases it is what is left of that. Metrics: `mrr` and `hit_at_1` in [0, 1], and
+    `cosine`, the mean cosine of a text and its reference.
+    """
+
+    kind = "Texts"
+
+    def _evaluate_subset(
+        self,
+        model: Any,
+        data_split: Any,
+        *,
+        encode_kwargs: Any,
+        hf_split: str,
+        hf_subset: str,
+        prediction_folder: Path | None = None,
+        **kwargs: Any,
+    ) -> dict[str, float]:
+        def encode(column: str) -> Any:
+            return model.encode(
+                create_dataloader(
+                    data_split, task_metadata=self.metadata, input_column=column, **encode_kwargs
+                ),
+                task_metadata=self.metadata,
+                hf_split=hf_split,
+                hf_subset=hf_subset,
+                **encode_kwargs,
+            )
+
+        found = invariance(encode(REFERENCE), encode(TEXT))
+        if prediction_folder:
+            predictions = {"reciprocal_rank": (1 / found.rank).tolist()}
+            self._save_task_predictions(
+                predictions, model, prediction_folder, hf_split=hf_split, hf_subset=hf_subset
+            )
+        return {
+            "mrr": found.mrr,
+            "hit_at_1": found.hit_at_1,
+            "cosine": float(found.cosine.mean()),
+        }
+
+    def _calculate_descriptive_statistics_from_split(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError("a user's own texts have no published statistics")
+
+
+class Mirrored(Flat):
+    """One reworded text a row, and its reference beside it."""
+
+    def inputs(self, task: Task) -> Iterator[ModelInput]:
+        """The references, then the texts. See `Structure.inputs`."""
+        for subset, split, rows, _ in self.reads(task):
+            references = list(self.data(task, subset, split)[REFERENCE])
+            yield from (ModelInput(references[row], None, subset, split) for row in rows)
+        yield from super().inputs(task)
