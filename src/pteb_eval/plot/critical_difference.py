@@ -21,6 +21,8 @@ def critical_difference(across: pd.DataFrame) -> Any:
         across: the table `across_tasks`.
     """
     drawn = across[across["critical_difference"].notna()]
+    if (drawn["n_tasks"] > 1).any():  # ranks on a single task are no averages
+        drawn = drawn[drawn["n_tasks"] > 1]
     if drawn.empty:
         return nothing("Average ranks need two models with scores on a common task.")
     panels, bars, heights = [], [], []
@@ -29,8 +31,8 @@ def critical_difference(across: pd.DataFrame) -> Any:
         ranks = ordered["average_rank_after"].to_numpy()
         bars.append(cliques(ranks, float(ordered["critical_difference"].iloc[0])))
         panels.append((key, ordered))
-        heights.append(0.95 + BAR * len(bars[-1]) + ROW * ((len(rows) + 1) // 2))
-    figure, axes = stacked(heights)
+        heights.append(0.65 + BAR * len(bars[-1]) + ROW * ((len(rows) + 1) // 2))
+    figure, axes = stacked(heights, gap=0.45)
     for axis, ((generator, tasks, metric), rows), found in zip(axes, panels, bars, strict=True):
         _panel(axis, rows, found)
         n = int(rows["n_tasks"].iloc[0])

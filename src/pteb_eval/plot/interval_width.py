@@ -24,7 +24,7 @@ def interval_width(runs: pd.DataFrame) -> Any:
     if runs.empty:
         return nothing("No metric here has an interval.")
     panels = list(runs.groupby(["task", "subset", "generator"], sort=False))
-    figure, axes = stacked([2.1] * len(panels))
+    figure, axes = stacked([1.7] * len(panels))
     for axis, (key, rows) in zip(axes, panels, strict=True):
         _panel(axis, rows)
         axis.set_title(title(*key))

@@ -18,7 +18,7 @@ def original_vs_pteb(summary: pd.DataFrame, scores: pd.DataFrame) -> Any:
         scores: the table `scores`.
     """
     panels = list(summary.groupby(["task", "subset", "generator"], sort=False))
-    figure, axes = stacked([0.9 + 0.42 * len(rows) for _, rows in panels])
+    figure, axes = stacked([0.15 + 0.38 * len(rows) for _, rows in panels])
     runs = scores[(scores["variant"] == "paraphrase") & (scores["metric"] == "main_score")]
     keys = ["model", "task", "subset", "generator", "run"]
     by_run = runs.groupby(keys)["value"].mean().reset_index()
@@ -29,7 +29,11 @@ def original_vs_pteb(summary: pd.DataFrame, scores: pd.DataFrame) -> Any:
         axis.set_title(f"{title(task, subset, generator)}, n = {n}")
     handles, labels = axes[0].get_legend_handles_labels()
     once = dict(zip(labels, handles, strict=True))
-    figure.legend(once.values(), once.keys(), loc="outside upper left", ncols=3, fontsize=8)
+    above = 1 + 0.28 / (0.15 + 0.38 * len(panels[0][1]))
+    axes[0].legend(
+        once.values(), once.keys(), loc="lower left", bbox_to_anchor=(0, above), ncols=3,
+        fontsize=8, borderaxespad=0,
+    )  # fmt: skip
     return figure
 
 

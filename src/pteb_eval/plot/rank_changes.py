@@ -14,7 +14,7 @@ def rank_changes(ranking: pd.DataFrame) -> Any:
         ranking: the table `ranking`.
     """
     panels = list(ranking.groupby(["task", "subset", "generator"], sort=False))
-    figure, axes = stacked([0.8 + 0.32 * len(rows) for _, rows in panels])
+    figure, axes = stacked([0.1 + 0.28 * len(rows) for _, rows in panels], gap=0.65)
     for axis, (key, rows) in zip(axes, panels, strict=True):
         _panel(axis, rows)
         first = rows.iloc[0]
@@ -39,11 +39,10 @@ def _panel(axis: Any, rows: pd.DataFrame) -> None:
                 [x, x], [row[f"{name}_low"], row[f"{name}_high"]], color=style["color"],
                 linewidth=1.8, alpha=0.6, solid_capstyle="round", zorder=2,
             )  # fmt: skip
-    # Labels of models at one rank stand in one line.
     edge = 0.02 * (n_models + 1) + 0.02
     for x, name, side in ((-edge, "rank_before", "right"), (1 + edge, "rank_after", "left")):
         for rank, tied in rows.groupby(name):
-            axis.text(x, rank, " = ".join(tied["model"]), ha=side, va="center", fontsize=8)
+            axis.text(x, rank, _names(tied["model"].tolist()), ha=side, va="center", fontsize=8)
     axis.set_xlim(-0.9, 1.9)
     axis.set_ylim(n_models + 0.5, 0.5)
     axis.set_yticks(range(1, n_models + 1))
@@ -52,3 +51,8 @@ def _panel(axis: Any, rows: pd.DataFrame) -> None:
     axis.grid(False)
     axis.spines[["left", "bottom"]].set_visible(False)
     axis.tick_params(axis="both", length=0)
+
+
+def _names(tied: list[str]) -> str:
+    """Label of the models at one rank."""
+    return " = ".join(tied) if len(tied) < 3 else f"{tied[0]} and {len(tied) - 1} more"

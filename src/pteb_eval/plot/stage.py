@@ -14,6 +14,7 @@ from pteb_eval.plot.rank_changes import rank_changes
 from pteb_eval.store import atomic_path
 
 STYLE = Path(__file__).with_name("pteb.mplstyle")
+MOST_PIXELS = 30_000  # high: a run of many tasks has a long figure, and matplotlib has a limit
 # No dates in the files: the same numbers give the same bytes.
 METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None},
@@ -47,4 +48,9 @@ def run(root: Path) -> None:
             figure = drawings[name]()
             for extension in FIGURE_FORMATS:
                 with atomic_path(layout.figure(name, extension)) as temporary:
-                    figure.savefig(temporary, format=extension, metadata=METADATA[extension])
+                    figure.savefig(
+                        temporary,
+                        format=extension,
+                        metadata=METADATA[extension],
+                        dpi=min(300, MOST_PIXELS / figure.get_figheight()),
+                    )
