@@ -1,8 +1,9 @@
 """Fingerprints of the code that decides a stage's output, for Snakemake's params.
 
 A fingerprint covers the package's modules that a stage imports, directly or not, without comments,
-docstrings and layout. So editing statistics never re-embeds, and editing a comment reruns nothing.
-The stages that use a GPU have an explicit step version instead.
+docstrings and layout, and the templates and styles beside them. So editing statistics never
+re-embeds, and editing a comment reruns nothing. The stages that use a GPU have an explicit step
+version instead.
 """
 
 import ast
@@ -27,22 +28,32 @@ def fingerprint(module: str, package: Path = PACKAGE) -> str:
     Returns:
         16 hexadecimal digits.
     """
-    trees: dict[str, str] = {}
+    found: dict[str, str] = {}
     waiting = [module]
     while waiting:
         name = waiting.pop()
-        if name in trees or name in NEUTRAL:
-            continue
-        tree = _without_docstrings(_source(name, package))
-        trees[name] = ast.dump(tree)
-        waiting += _imports(tree, package)
-    return digest(trees)[:16]
+        if name not in found and name not in NEUTRAL:
+            found[name], imported = _module(name, package)
+            waiting += imported
+    return digest(found)[:16]
 
 
-def _source(module: str, package: Path) -> str:
+@cache
+def _module(module: str, package: Path) -> tuple[str, list[str]]:
+    """Digest of a module's code and of the templates and styles beside it, and what it imports."""
+    file = _file(module, package)
+    tree = _without_docstrings(file.read_text(encoding="utf-8"))
+    data = {
+        path.name: path.read_text(encoding="utf-8")
+        for path in file.parent.iterdir()
+        if path.is_file() and path.suffix not in {".py", ".typed"} and path.name[0] != "."
+    }
+    return digest([ast.dump(tree), data]), _imports(tree, package)
+
+
+def _file(module: str, package: Path) -> Path:
     path = package.joinpath(*module.split(".")[1:])
-    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-    return file.read_text(encoding="utf-8")
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
 def _without_docstrings(source: str) -> ast.Module:
