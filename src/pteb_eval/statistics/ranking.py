@@ -88,7 +88,7 @@ def _ranks(scores: Array) -> Array:
 
 
 def _tau(first: Array, second: Array) -> float:
-    return float(kendalltau(first, second).statistic)
+    return float(kendalltau(first, second).statistic) if len(first) > 1 else math.nan
 
 
 def _rank_interval(ranks: Array, level: float) -> Array:
