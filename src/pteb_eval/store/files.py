@@ -59,7 +59,8 @@ def atomic_path(path: Path) -> Iterator[Path]:
 
 def write_table(path: Path, table: pa.Table, provenance: Mapping[str, Any]) -> None:
     """Write a table as Parquet (zstd, page checksums), its provenance in the file's metadata."""
-    stamp = json.dumps({"schema_version": SCHEMA_VERSION, **provenance}, sort_keys=True)
+    own = {"schema_version": SCHEMA_VERSION, "n_rows": table.num_rows}
+    stamp = json.dumps({**provenance, **own}, sort_keys=True)
     table = table.replace_schema_metadata({PROVENANCE_KEY: stamp.encode()})
     with atomic_path(path) as temporary:
         pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
@@ -72,7 +73,7 @@ def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
         UserError: if the file is missing, damaged, or written by a newer version.
     """
     try:
-        table = pq.read_table(path, columns=columns, page_checksum_verification=True)
+        table = read_checked(path, columns)
     except FileNotFoundError:
         raise UserError(f"{path}: no such file: run the step that makes it first") from None
     except (OSError, pa.ArrowException) as error:
@@ -86,6 +87,24 @@ def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
             f"{path}: schema version {version!r}, this pteb-eval reads {SCHEMA_VERSION}: "
             "make the file again with this version"
         )
+    return table
+
+
+def read_checked(path: Path, columns: list[str] | None) -> pa.Table:
+    """Read a Parquet file, checking its pages and that no row vanished.
+
+    Page checksums leave out the headers of pages, where one flipped bit can hide all rows.
+
+    Raises:
+        OSError, pa.ArrowException: if the file is missing or damaged.
+    """
+    table = pq.read_table(path, columns=columns, page_checksum_verification=True)
+    try:
+        told = provenance_of(table.schema).get("n_rows", table.num_rows)
+    except ValueError as error:  # of json, and of text that is not UTF-8
+        raise pa.ArrowInvalid(f"metadata: {error}") from error
+    if table.num_rows != told:
+        raise pa.ArrowInvalid(f"{table.num_rows} rows where {told} were written")
     return table
 
 

@@ -11,10 +11,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pteb_eval.errors import UserError
-from pteb_eval.store.files import disk_errors, write_table
+from pteb_eval.store.files import disk_errors, read_checked, write_table
 
 KEY = "key"
 _NAME = re.compile(r"shard-(\d{8})-[0-9a-f]{12}\.parquet")
@@ -94,7 +93,7 @@ class ShardStore:
 
     def _read(self, path: Path, columns: list[str]) -> pa.Table:
         try:
-            table = pq.read_table(path, columns=columns, page_checksum_verification=True)
+            table = read_checked(path, columns)
         except (OSError, pa.ArrowException) as error:
             line = str(error).splitlines()[0]
             raise UserError(
