@@ -114,7 +114,7 @@ def test_what_is_no_shard_is_not_read(tmp_path):
         lambda raw: raw[: len(raw) // 2],
         lambda raw: raw[:-1],
         lambda raw: b"",
-        lambda raw: b"x" * 99,
+        lambda raw: b"PAR1",
     ],
     ids=["half", "last byte gone", "empty", "other"],
 )
@@ -177,9 +177,7 @@ def test_tables_that_cannot_be_read_are_one_clear_line(tmp_path):
         read_table(path)
     for stamp in ({"schema_version": 99}, {}):
         pq.write_table(rows().replace_schema_metadata({PROVENANCE_KEY: json.dumps(stamp)}), path)
-        with pytest.raises(
-            UserError, match=r"table\.parquet: schema version .*make the file again"
-        ):
+        with pytest.raises(UserError, match=r"table\.parquet: schema version .*make the file"):
             read_table(path)
 
 
@@ -195,9 +193,7 @@ def test_rows_that_vanished_are_noticed(tmp_path):
     path = tmp_path / "table.parquet"
     write_table(path, rows(("a", 1), ("b", 2)), {})
     pq.write_table(pq.read_table(path).slice(0, 1), path)
-    with pytest.raises(
-        UserError, match=r"table\.parquet: unreadable \(1 rows where 2 were written"
-    ):
+    with pytest.raises(UserError, match=r"table\.parquet: unreadable \(1 rows where 2 were"):
         read_table(path)
 
 
