@@ -20,9 +20,10 @@ from pteb_eval.statistics import rank, stage
 from pteb_eval.statistics.best import Best
 from pteb_eval.statistics.bootstrap import pooled, resample
 from pteb_eval.statistics.cells import Cell
-from pteb_eval.statistics.measured import measured
+from pteb_eval.statistics.measured import Measured, analyze, measured
 from pteb_eval.statistics.precision import AveragePrecision
 from pteb_eval.statistics.statistic import Mean, observed
+from pteb_eval.statistics.summary import WHOLE_RUNS, warning_rows
 from pteb_eval.tasks.load import structure_for
 
 datasets.disable_progress_bars()
@@ -283,6 +284,18 @@ def test_few_runs_are_warned_of_once(tmp_path):
     found = tables(tmp_path, DROPS, ["search"], {"n_runs": 2})
     few = found["warnings"][found["warnings"]["message"].str.startswith("2 runs")]
     assert few["model"].tolist() == ["steady, shaky, broken"]
+
+
+def test_shifts_of_whole_runs_are_warned_of():
+    cell = scored("classification_train_is_test")
+    rng = np.random.default_rng(0)
+    for spread, warned in ((0.0, False), (0.2, True)):
+        values = rng.normal(size=(7, 200)) * 0.1 + spread * rng.normal(size=(7, 1))
+        scores = values.mean(axis=1)
+        one = Measured(cell, "default", scores[0], scores[1:], 200, (Mean(values),), "mean")
+        row = analyze(one, {"resamples": 50, "confidence": 0.95, "interval": "percentile"}, 1)
+        lines = [line["message"] for line in warning_rows([row], pd.DataFrame())]
+        assert (WHOLE_RUNS in lines) == warned
 
 
 def test_ranking_tables(tmp_path):

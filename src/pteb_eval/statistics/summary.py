@@ -19,6 +19,11 @@ RUNS_COLUMNS = [
     "model", "generator", "task", "subset", "n_runs", "confidence", "width", "instance_variance",
     "run_variance", "whole_run_variance", "run_share", "target_width", "runs_needed",
 ]  # fmt: skip
+WHOLE_RUNS = (
+    "whole runs shift the score by more than instances explain, as where a classifier is trained "
+    "anew; a test over instances may take such a shift of the original for an effect: read Δ's "
+    "interval first"
+)
 WARNING_COLUMNS = ["kind", "generator", "model", "task", "message"]
 
 
@@ -88,7 +93,10 @@ def warning_rows(analyzed: Sequence[Analyzed], effects: pd.DataFrame) -> list[di
         if drawn is None:
             found.append(("no interval", one, one.note))
             continue
-        found += [("runs", one, line) for line in run_warnings(split_variance(drawn))]
+        split, whole = split_variance(drawn), drawn.run_variance[1]
+        found += [("runs", one, line) for line in run_warnings(split)]
+        if whole > split.instances:
+            found.append(("test", one, WHOLE_RUNS))
         if interval.n_undefined:
             line = (
                 f"the metric is undefined on {interval.n_undefined} resamples, which are left out"
