@@ -141,8 +141,8 @@ def _kept(
             pending.append((todo[answer.key], answer))
             yield answer
             if len(pending) >= MOST_ROWS or time.monotonic() - last >= interval:
-                kept, pending = pending, []
-                cache.append(kept)
+                cache.append(pending)
+                pending.clear()  # only now: a signal may have come while they were written
                 interval, last = min(interval * 1.5, LAST_FLUSH), time.monotonic()
     finally:
         cache.append(pending)
