@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from pteb_eval.config import Config, FileTask, MtebTask, load_config, parse_config
+from pteb_eval.config.schema import FrozenSet
 from pteb_eval.errors import UserError
 
 ROOT = Path(__file__).parents[2]
@@ -65,6 +66,22 @@ def test_a_bare_name_is_an_entry_that_says_nothing_else():
 
 def test_a_generator_cannot_be_a_bare_name():
     assert mistake({**SMALL, "generators": ["g"]}).startswith("generators.0: ")
+
+
+def test_a_frozen_set_stands_in_place_of_a_generator():
+    entry = {"name": "g", "frozen": "frozen/g"}
+    found = parse_config({**SMALL, "generators": [entry]}, "my.yaml").generators[0]
+    assert (type(found), found.frozen) == (FrozenSet, Path("frozen/g"))
+    assert mistake({**SMALL, "generators": [{**entry, "attempts": 3}]}).startswith(
+        "unknown key 'generators.0.attempts'"
+    )
+
+
+def test_runs_auto_needs_a_width_to_reach():
+    message = mistake({**SMALL, "runs": "auto"})
+    assert message.startswith("runs: 'auto' needs statistics.max_width")
+    narrow = {**SMALL, "runs": "auto", "statistics": {"max_width": 0.02}}
+    assert parse_config(narrow, "my.yaml").runs == "auto"
 
 
 def test_a_task_without_mteb_is_one_of_the_users_own():
