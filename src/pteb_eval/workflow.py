@@ -10,7 +10,7 @@ from typing import Any
 
 from pteb_eval.auto_runs import recorded_runs
 from pteb_eval.config import Config, FileTask, FrozenSet, Generator, MtebTask, parse_config
-from pteb_eval.config.schema import ORIGINAL, Model
+from pteb_eval.config.schema import ANSWER_OPTIONS, ORIGINAL, Model
 from pteb_eval.embed.packaged import PACKAGES, packaged_revision
 from pteb_eval.errors import UserError
 from pteb_eval.fingerprint import fingerprint
@@ -95,6 +95,11 @@ class Workflow:
                 "sampling": entry.sampling.model_dump(mode="json"),
                 "prompts": [load_prompt(path).model_dump(mode="json") for path in entry.prompts],
                 "attempts": entry.attempts,
+                "answer_options": {
+                    name: value
+                    for name, value in entry.options.items()
+                    if name in ANSWER_OPTIONS[entry.engine]
+                },
                 "seed": self.config.seed,
             }
         )

@@ -268,3 +268,12 @@ def test_the_example_of_own_data_reads_the_sts_benchmark():
     assert (about["n_instances"], table.num_rows) == (1379, 2552)
     assert sum(table["reworded"].to_pylist()) == 351
     assert about["notes"] == ["pairs that repeat an earlier one, kept: 1"]
+
+
+@pytest.mark.parametrize("value", [2.5, "often"])
+def test_a_value_of_no_right_type_names_the_key_alone(value):
+    assert mistake(changed("runs", to=value)).startswith("my.yaml: runs: ")
+
+
+def test_models_whose_files_would_have_one_name_are_refused():
+    assert "'a__b' stands there twice" in mistake(changed("models", to=["a/b", "a__b"]))

@@ -1,5 +1,6 @@
 """Read a configuration file; every mistake becomes one line that names the key."""
 
+import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -10,6 +11,9 @@ from pydantic import BaseModel, ValidationError
 
 from pteb_eval.config.schema import Config
 from pteb_eval.errors import UserError
+
+# Parts of a place that are no keys: which kind of entry, or of value, was meant.
+_KIND = re.compile(r"<\w+>|constrained-\w+|literal\[.*\]")
 
 
 def load_config(path: Path) -> Config:
@@ -45,8 +49,7 @@ def _first_line(error: ValidationError) -> str:
     """The first mistake, unknown keys first: they often cause the others."""
     mistakes = sorted(error.errors(), key=lambda mistake: mistake["type"] != "extra_forbidden")
     mistake = mistakes[0]
-    # Parts such as <mteb> say which kind of entry was meant; they are no keys.
-    key = ".".join(str(part) for part in mistake["loc"] if not str(part).startswith("<"))
+    key = ".".join(str(part) for part in mistake["loc"] if not _KIND.fullmatch(str(part)))
     more = f" (and {len(mistakes) - 1} more)" if len(mistakes) > 1 else ""
     if mistake["type"] == "extra_forbidden":
         return f"unknown key {key!r}{_near_match(str(mistake['loc'][-1]))}{more}"

@@ -174,6 +174,14 @@ class Model(Strict):
         return self.name.replace("/", "__")
 
 
+# Options of engines that change answers, by engine; the others change speed alone.
+ANSWER_OPTIONS = {
+    "llamacpp": frozenset[str](),
+    "openai": frozenset({"server", "extra_body"}),
+    "vllm": frozenset({"dtype", "quantization"}),
+}
+
+
 class SamplingConfig(Strict):
     """Sampling of the generator; every field explicit, the values of the PTEB protocol.
 
@@ -206,7 +214,8 @@ class Generator(Strict):
         sampling: sampling fields.
         attempts: times that a text is asked for, each with a seed of its own, until an answer can
             be used. 1: never asked again.
-        options: the engine's own options, such as `parallel`; they change speed, not answers.
+        options: the engine's own options, such as `parallel`. Most change speed and not answers;
+            those of `ANSWER_OPTIONS` do change answers.
         rate: paraphrases a second that `pteb-eval plan` reckons with until it has measured one.
         shards: jobs that one task's generation is split into; the results do not depend on it.
     """
@@ -352,7 +361,8 @@ class Config(Strict):
     @model_validator(mode="after")
     def _unique_names(self) -> "Config":
         for key in ("tasks", "models", "generators"):
-            names = [entry.name for entry in getattr(self, key)]
+            # A model's slug names its files: a/b and a__b would share them.
+            names = [getattr(entry, "slug", entry.name) for entry in getattr(self, key)]
             twice = sorted({name for name in names if names.count(name) > 1})
             if twice:
                 raise ValueError(f"{key}: {twice[0]!r} stands there twice; names must differ")

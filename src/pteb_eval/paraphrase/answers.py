@@ -87,7 +87,11 @@ class AnswerCache:
         }
 
     def append(self, answers: Sequence[tuple[Question, Completion]]) -> None:
-        """Keep finished answers. Those that ended in an engine error are not kept: ask again."""
+        """Keep finished answers.
+
+        Engine errors are not kept, and neither are prompts found too long: another try, or a
+        longer context, which is no part of the identity, may answer them.
+        """
         rows = [
             {
                 "key": question.key,
@@ -99,7 +103,7 @@ class AnswerCache:
                 "error": answer.error,
             }
             for question, answer in answers
-            if answer.finish_reason != "error"
+            if answer.finish_reason not in {"error", "prompt_too_long"}
         ]
         self.store.append(pa.Table.from_pylist(rows, SCHEMA), {"engine": self.identity})
 

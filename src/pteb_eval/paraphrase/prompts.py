@@ -20,6 +20,8 @@ class Prompt(BaseModel):
         template: the prompt, with `{text}` where the text goes and `{language}` where the name of
             its language goes; other braces are ordinary characters.
         stop: strings that end an answer.
+        same_language: whether the answer is in the language of the text; not so in the first step
+            of a back-translation.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -29,6 +31,7 @@ class Prompt(BaseModel):
     kind: Literal["chat", "completion"]
     template: str
     stop: tuple[str, ...] = ()
+    same_language: bool = True
 
     @field_validator("template")
     @classmethod

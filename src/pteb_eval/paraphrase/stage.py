@@ -112,7 +112,7 @@ class Generation:
             questions = [self._question(w, prompt, step) for w in ongoing]
             answers = ask(self._open, self.cache, questions, self._count)
             for wording, question in zip(ongoing, questions, strict=True):
-                self._take(wording, question, answers[question.key])
+                self._take(wording, question, answers[question.key], prompt)
 
     def _question(self, wording: Wording, prompt: Prompt, step: int) -> Question:
         source = wording.text if step else wording.original
@@ -130,11 +130,18 @@ class Generation:
             seed,
         )
 
-    def _take(self, wording: Wording, question: Question, answer: Completion) -> None:
+    def _take(
+        self, wording: Wording, question: Question, answer: Completion, prompt: Prompt
+    ) -> None:
         wording.answer, wording.seed = answer, question.seed
         wording.raw = (*wording.raw, answer.text)
-        wording.text = clean(answer.text)
-        wording.status = status_of(wording.original, wording.text, answer.finish_reason)
+        wording.text = clean(answer.text, wording.original)
+        wording.status = status_of(
+            wording.original,
+            wording.text,
+            answer.finish_reason,
+            same_language=prompt.same_language,
+        )
 
     def _open(self) -> Engine:
         if self._engine is None:
