@@ -272,7 +272,7 @@ def test_the_example_of_own_data_reads_the_sts_benchmark():
 
 @pytest.mark.parametrize("value", [2.5, "often"])
 def test_a_value_of_no_right_type_names_the_key_alone(value):
-    assert mistake(changed("runs", to=value)).startswith("my.yaml: runs: ")
+    assert mistake(changed("runs", to=value)).startswith("runs: ")
 
 
 def test_models_whose_files_would_have_one_name_are_refused():
