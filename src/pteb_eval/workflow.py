@@ -52,7 +52,13 @@ class Workflow:
             for path in task.files if isinstance(task, FileTask) else ():
                 if not path.exists():
                     raise UserError(f"task {task.name!r}: {path}: no such file or folder")
+        for model in config.models:
+            if model.path is not None and not model.path.is_dir():
+                raise UserError(f"model {model.name!r}: {model.path}: no such folder (key `path`)")
         for generator in config.generators:
+            if isinstance(generator, Generator):
+                for path in generator.prompts:
+                    load_prompt(path)
             if isinstance(generator, FrozenSet) and not generator.frozen.is_dir():
                 raise UserError(
                     f"generator {generator.name!r}: {generator.frozen}: no such folder (`frozen`)"
@@ -197,8 +203,6 @@ class Workflow:
         folder = self.models[model].path
         if folder is None:
             return []
-        if not folder.is_dir():
-            raise UserError(f"model {model!r}: {folder}: no such folder (key `path`)")
         return [str(path) for path in _files_of(folder)]
 
     def generator_files(self, generator: str) -> list[str]:
@@ -285,13 +289,12 @@ def task_settings(entry: MtebTask | FileTask) -> dict[str, Any]:
 
 
 def from_snakemake(content: Mapping[str, Any]) -> Workflow:
-    """The workflow of a configuration that Snakemake read; mistakes end it in one line."""
-    from snakemake.exceptions import WorkflowError
-
+    """The workflow of a configuration that Snakemake read; a mistake ends Snakemake in one line."""
     try:
         return Workflow(parse_config(content, "config"))
     except UserError as error:
-        raise WorkflowError(str(error)) from None
+        # Not a WorkflowError: Snakemake would print places in the rules, which are not to blame.
+        raise SystemExit(f"pteb-eval: {error}") from None
 
 
 def revision_segment(model: Model) -> str:
