@@ -1,6 +1,7 @@
 """One door to every embedding model: packaged, a local folder, or whatever mteb can load."""
 
 import hashlib
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -46,7 +47,10 @@ class Encoder:
         with _watched(network) as seen:
             self._encode([_PROBE], task_metadata, prompt_type, batch_size=1)
         prompt, text = seen[0]
-        return prompt + text.split(_PROBE)[0]
+        literal = prompt + text.split(_PROBE)[0]
+        # A router sends queries and documents through different weights, be their prompts the same.
+        routed = prompt_type and type(network[0]).__name__ == "Router"
+        return f"<{prompt_type} route>{literal}" if routed else literal
 
     def encode(
         self, texts: list[str], task_metadata: Any, prompt_type: str | None, batch_size: int
@@ -64,7 +68,8 @@ class Encoder:
         network = self._network()
         if network is None or not hasattr(network[0], "tokenizer"):
             return None
-        counts = _token_counts(network.tokenizer, [prompt + text for text in texts])
+        literal = re.sub(r"^<\w+ route>", "", prompt)
+        counts = _token_counts(network.tokenizer, [literal + text for text in texts])
         limit = network.max_seq_length or float("inf")
         return [(int(min(count, limit)), count > limit) for count in counts]
 
@@ -130,7 +135,8 @@ def _identity(settings: dict[str, Any], revision: str, network: Any) -> dict[str
     return {
         "model": settings["name"],
         "revision": revision,
-        "dtype": settings["dtype"] or str(getattr(network, "dtype", "float32")),
+        "dtype": settings["dtype"]
+        or str(getattr(network, "dtype", "float32")).removeprefix("torch."),
         "max_length": None if limit in {None, float("inf")} else limit,
         "truncate_dim": getattr(network, "truncate_dim", None),
         "normalized": "Normalize" in modules,

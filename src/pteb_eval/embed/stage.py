@@ -59,9 +59,11 @@ def run(
         )
         for prompt, kind, wanted in _by_prompt(prompts, by_type)
     ]
+    # A part without texts (all paraphrases copy, say) has no dimensions to agree with the others.
+    filled = [part for part in parts if part.num_rows] or parts[:1]
     write_table(
         output,
-        pa.concat_tables(parts),
+        pa.concat_tables(filled),
         stamp(
             "embed",
             settings,
@@ -131,7 +133,7 @@ def _output_rows(rows: pa.Table, prompt: str, model: str) -> pa.Table:
     values = vectors.flatten()
     if not np.isfinite(values.to_numpy()).all():
         raise UserError(f"model {model!r} gave vectors that are not finite: try another dtype")
-    dimensions = len(values) // max(len(vectors), 1)
+    dimensions = len(values) // len(vectors) if len(vectors) else 1
     return pa.table(
         {
             "text_id": rows["key"],

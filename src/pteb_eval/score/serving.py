@@ -34,7 +34,7 @@ class ServingEncoder:
         self.provenance = stamps[0]
         prompts = {kind: text for stamp in stamps for kind, text in stamp["prompts"].items()}
         self._prompt_ids = {kind: text_id(prompt) for kind, prompt in prompts.items()}
-        self._vectors = np.concatenate([_matrix(table) for table in tables])
+        self._vectors = np.concatenate([_matrix(table) for table in tables if table.num_rows])
         keys = [
             key
             for table in tables
