@@ -11,6 +11,7 @@ TEST_TABLES = (
     "runs",
     "paraphrase_quality",
     "surface",
+    "inputs",
     "warnings",
 )
 RANK_TABLES = ("ranking", "model_pairs", "across_tasks")

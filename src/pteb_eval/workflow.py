@@ -246,6 +246,10 @@ class Workflow:
         ]
         return both + [str(self.layout.surface(*cell)) for cell in cells if cell[1] != ORIGINAL]
 
+    def embedding_files(self) -> list[str]:
+        """The vectors of all cells."""
+        return [str(self.layout.embeddings(*cell)) for cell in self.cells()]
+
     def texts_files(self) -> list[str]:
         """The texts files of all tasks."""
         return [str(self.layout.texts(task)) for task in self.tasks]

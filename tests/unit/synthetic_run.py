@@ -5,6 +5,7 @@ import pyarrow as pa
 from scipy.stats import spearmanr
 from sklearn.metrics import average_precision_score
 
+from pteb_eval.ids import text_id
 from pteb_eval.layout import Layout
 from pteb_eval.score.instances import INSTANCES, SIMILARITIES
 from pteb_eval.score.stage import SCORES
@@ -123,6 +124,11 @@ def write_run(root, drops, tasks=("sts",), n=60, n_runs=6, noise=0.3, seed=0, su
                 table = pa.Table.from_pylist(rows, SCORES)
                 write_table(
                     layout.scores(model, generator, task), table, {"excluded_instances": {}}
+                )
+            for generator in ("original", GENERATOR):
+                vectors = pa.table({"prompt_id": [text_id("")], "truncated": [False]})
+                write_table(
+                    layout.embeddings(model, generator, task), vectors, {"prompts": {"": ""}}
                 )
             surface = [{**row, "prompt_type": "", "cosine": 0.9, "rank": 1.0} for row in MOVED]
             write_table(

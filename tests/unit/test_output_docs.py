@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from pteb_eval import fetch
+from pteb_eval.embed.inputs import INPUT_COLUMNS
 from pteb_eval.embed.stage import _output_rows
 from pteb_eval.layout import FIGURES, TABLES, Layout
 from pteb_eval.paraphrase import stage as paraphrase
@@ -28,6 +29,7 @@ COLUMNS = {
     "across_tasks.csv": rank.ACROSS_COLUMNS,
     "paraphrase_quality.csv": QUALITY_COLUMNS,
     "surface.csv": surface_table.COLUMNS,
+    "inputs.csv": INPUT_COLUMNS,
     "texts": fetch.SCHEMA.names,
     "paraphrases": paraphrase.SCHEMA.names,
     "scores": SCORES.names,

@@ -7,6 +7,7 @@ rule test:
         flow.score_files(),
         flow.paraphrase_files(),
         flow.texts_files(),
+        flow.embedding_files(),
     output:
         flow.tables(TEST_TABLES),
     log:

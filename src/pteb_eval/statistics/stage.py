@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from pteb_eval.embed.inputs import INPUT_COLUMNS, input_rows
 from pteb_eval.layout import Layout
 from pteb_eval.paraphrase.summary import COLUMNS as QUALITY_COLUMNS
 from pteb_eval.paraphrase.summary import quality_rows
@@ -30,7 +31,8 @@ SCORE_COLUMNS = [
 ]  # fmt: skip
 AS_PERCENT = (
     "value", "original", "pteb_mean", "pteb_std", "delta", "delta_ci_low", "delta_ci_high",
-    "failure_rate", "copy_rate", "duplicate_rate", "cut_rate", "width", "target_width", "epsilon",
+    "failure_rate", "copy_rate", "duplicate_rate", "cut_rate",
+              "truncated_share", "width", "target_width", "epsilon",
     "shift", "difference", "difference_ci_low", "difference_ci_high",
 )  # fmt: skip
 """Columns that tables for people show × 100."""
@@ -59,6 +61,8 @@ def run(settings: dict[str, Any], root: Path) -> None:
     write("runs", _runs(analyzed, declared))
     quality = quality_rows(layout, settings["generators"], settings["tasks"])
     write("paraphrase_quality", pd.DataFrame(quality, columns=QUALITY_COLUMNS))
+    inputs = input_rows(root, settings["models"], settings["generators"], settings["tasks"])
+    write("inputs", pd.DataFrame(inputs, columns=INPUT_COLUMNS))
     surface = surface_table_rows(settings, layout)
     write("surface", pd.DataFrame(surface, columns=SURFACE_COLUMNS))
     write("warnings", pd.DataFrame(warning_rows(analyzed, effects), columns=WARNING_COLUMNS))
