@@ -130,7 +130,7 @@ def test_llama_cpp_uses_the_sampling_that_was_asked_for(engine):
 
 @pytest.mark.parametrize("server", ["openai", "llamacpp"])
 def test_the_endpoint_engine_asks_a_real_server(engine, server):
-    url = engine._server.listening_address + "/v1"
+    url = engine.base_url
     sampling = replace(SAMPLING, temperature=0.0)
     options = {"prompt_kind": "completion", "base_url": url, "server": server, "concurrency": 2}
     with OpenAIEngine("gemma", sampling, **options) as endpoint:
@@ -146,7 +146,7 @@ def test_the_endpoint_engine_asks_a_real_server(engine, server):
 
 
 def test_the_endpoint_engine_limits_choices_on_a_real_server(engine):
-    url = engine._server.listening_address + "/v1"
+    url = engine.base_url
     options = {"prompt_kind": "completion", "base_url": url, "server": "llamacpp"}
     with OpenAIEngine("gemma", SAMPLING, **options) as endpoint:
         (completion,) = endpoint.generate([Request("k", PROMPT, 1, ("yes", "no"))])

@@ -16,6 +16,8 @@ from pteb_eval.store import write_table
 from pteb_eval.variants import Variants, load_variants
 from pteb_eval.versions import EMBED_STEP
 
+ROWS = 8192  # of a row group, which is what readers hold at once
+
 
 def run(
     settings: dict[str, Any],
@@ -72,6 +74,7 @@ def run(
             similarity=encoder.similarity,
             prompts={kind or "": prompt for kind, prompt in prompts.items()},
         ),
+        row_group_size=ROWS,
     )
 
 
@@ -123,23 +126,9 @@ def _part(
     ):
         progress.advance(count)
     progress.close()
-    return _output_rows(cache.lookup(texts), prompt, settings["model"]["name"])
-
-
-def _output_rows(rows: pa.Table, prompt: str, model: str) -> pa.Table:
-    import numpy as np
-
-    vectors = rows["vector"].combine_chunks()
-    values = vectors.flatten()
-    if not np.isfinite(values.to_numpy()).all():
-        raise UserError(f"model {model!r} gave vectors that are not finite: try another dtype")
-    dimensions = len(values) // len(vectors) if len(vectors) else 1
-    return pa.table(
-        {
-            "text_id": rows["key"],
-            "prompt_id": pa.array([text_id(prompt)] * rows.num_rows, pa.string()),
-            "vector": pa.FixedSizeListArray.from_arrays(values, dimensions),
-            "n_tokens": rows["n_tokens"],
-            "truncated": rows["truncated"],
-        }
-    ).sort_by([("prompt_id", "ascending"), ("text_id", "ascending")])
+    try:
+        rows = cache.gather(texts)
+    except ValueError as error:
+        model = settings["model"]["name"]
+        raise UserError(f"model {model!r} gave {error}: try another dtype") from error
+    return rows.add_column(1, "prompt_id", pa.array([text_id(prompt)] * len(rows), pa.string()))

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pteb_eval.ids import digest, text_id
-from pteb_eval.store import ShardStore
+from pteb_eval.store import ShardStore, let_go, room_for
 
 SCHEMA = pa.schema(
     [
@@ -65,6 +65,45 @@ class VectorCache:
     def lookup(self, texts: Sequence[str]) -> pa.Table:
         """Rows of these texts, one a distinct text, in no promised order."""
         return self.store.lookup(text_id(text) for text in texts)
+
+    def gather(self, texts: Sequence[str]) -> pa.Table:
+        """Text ids in order, with `vector` (fixed-size list), `n_tokens` and `truncated`.
+
+        The vectors do not stay in memory if they are many.
+
+        Raises:
+            ValueError: if a vector is not finite.
+        """
+        ids = sorted({text_id(text) for text in texts})
+        place = {identity: row for row, identity in enumerate(ids)}
+        vectors = room_for(0, 1)
+        tokens: list[int | None] = [None] * len(ids)
+        cut: list[bool | None] = [None] * len(ids)
+        for part in self.store.parts(ids):
+            if not part.num_rows:
+                continue
+            block = part["vector"].combine_chunks().flatten().to_numpy()
+            block = block.reshape(part.num_rows, -1)
+            if not np.isfinite(block).all():
+                raise ValueError("vectors that are not finite")
+            if not len(vectors):
+                vectors = room_for(len(ids), block.shape[1])
+            rows = [place[key] for key in part["key"].to_pylist()]
+            vectors[rows] = block
+            let_go(vectors)
+            counts = part["n_tokens"].to_pylist(), part["truncated"].to_pylist()
+            for row, n_tokens, truncated in zip(rows, *counts, strict=True):
+                tokens[row], cut[row] = n_tokens, truncated
+        return pa.table(
+            {
+                "text_id": pa.array(ids, pa.string()),
+                "vector": pa.FixedSizeListArray.from_arrays(
+                    pa.array(vectors.ravel()), vectors.shape[1]
+                ),
+                "n_tokens": pa.array(tokens, pa.int32()),
+                "truncated": pa.array(cut, pa.bool_()),
+            }
+        )
 
 
 def _rows(

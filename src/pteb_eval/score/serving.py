@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from pteb_eval.errors import UserError
 from pteb_eval.ids import text_id
-from pteb_eval.store import provenance_of, read_table
+from pteb_eval.store import let_go, provenance_of, read_batches, read_table, room_for
 
 
 class ServingEncoder:
@@ -27,14 +26,17 @@ class ServingEncoder:
     """
 
     def __init__(self, name: str, files: Sequence[Path]) -> None:
-        tables = [read_table(path) for path in files]
+        tables = [read_table(path, ["prompt_id", "text_id"]) for path in files]
         stamps = [provenance_of(table.schema) for table in tables]
         if any(stamp["encoder"] != stamps[0]["encoder"] for stamp in stamps):
             raise UserError(f"{files[-1]}: made by another model than {files[0]}: run embed again")
         self.provenance = stamps[0]
         prompts = {kind: text for stamp in stamps for kind, text in stamp["prompts"].items()}
         self._prompt_ids = {kind: text_id(prompt) for kind, prompt in prompts.items()}
-        self._vectors = np.concatenate([_matrix(table) for table in tables if table.num_rows])
+        self._vectors = _matrix(
+            sum(table.num_rows for table in tables),
+            [path for path, table in zip(files, tables, strict=True) if table.num_rows],
+        )
         keys = [
             key
             for table in tables
@@ -74,7 +76,9 @@ class ServingEncoder:
                 f"model {self.mteb_model_meta.name!r}: a text has no vector under the prompt of "
                 f"{kind or 'no role'}: run embed again"
             ) from None
-        return self._vectors[rows]
+        found = np.asarray(self._vectors[rows])
+        let_go(self._vectors)
+        return found
 
     def similarity(self, embeddings1: Any, embeddings2: Any) -> Any:
         """All against all, by the model's own similarity."""
@@ -98,10 +102,19 @@ def _similarity_functions(name: str) -> tuple[Callable[..., Any], Callable[..., 
     raise UserError(f"similarity {name!r} of the model is not one that a vector a text allows")
 
 
-def _matrix(table: pa.Table) -> NDArray[np.float32]:
-    column = table["vector"].combine_chunks()
-    values: NDArray[np.float32] = column.flatten().to_numpy()
-    return values.reshape(table.num_rows, -1)
+def _matrix(n_rows: int, files: Sequence[Path]) -> NDArray[np.float32]:
+    """The vectors of all files, one below the other, read in blocks."""
+    matrix = room_for(0, 1)
+    row = 0
+    for path in files:
+        for column in read_batches(path, "vector", 8192):
+            block = column.flatten().to_numpy().reshape(len(column), -1)
+            if not len(matrix):
+                matrix = room_for(n_rows, block.shape[1])
+            matrix[row : row + len(block)] = block
+            row += len(block)
+            let_go(matrix)
+    return matrix
 
 
 def _meta(name: str, revision: str) -> Any:

@@ -57,13 +57,21 @@ def atomic_path(path: Path) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
-def write_table(path: Path, table: pa.Table, provenance: Mapping[str, Any]) -> None:
+def write_table(
+    path: Path, table: pa.Table, provenance: Mapping[str, Any], row_group_size: int | None = None
+) -> None:
     """Write a table as Parquet (zstd, page checksums), its provenance in the file's metadata."""
     own = {"schema_version": SCHEMA_VERSION, "n_rows": table.num_rows}
     stamp = json.dumps({**provenance, **own}, sort_keys=True)
     table = table.replace_schema_metadata({PROVENANCE_KEY: stamp.encode()})
     with atomic_path(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
+        pq.write_table(
+            table,
+            temporary,
+            compression="zstd",
+            write_page_checksum=True,
+            row_group_size=row_group_size,
+        )
 
 
 def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
@@ -72,15 +80,8 @@ def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
     Raises:
         UserError: if the file is missing, damaged, or written by a newer version.
     """
-    try:
+    with _damage(path):
         table = read_checked(path, columns)
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such file: run the step that makes it first") from None
-    except (OSError, pa.ArrowException) as error:
-        line = str(error).splitlines()[0]
-        raise UserError(
-            f"{path}: unreadable ({line}): it is damaged; move it away and run again"
-        ) from error
     version = provenance_of(table.schema).get("schema_version")
     if version != SCHEMA_VERSION:
         raise UserError(
@@ -88,6 +89,30 @@ def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
             "make the file again with this version"
         )
     return table
+
+
+def read_batches(path: Path, column: str, batch_size: int) -> Iterator[pa.Array]:
+    """A column of a file that `read_table` could read, batch by batch.
+
+    Raises:
+        UserError: if the column is damaged.
+    """
+    with _damage(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
+        for batch in file.iter_batches(batch_size, columns=[column]):
+            yield batch.column(0)
+
+
+@contextmanager
+def _damage(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file: run the step that makes it first") from None
+    except (OSError, pa.ArrowException) as error:
+        line = str(error).splitlines()[0]
+        raise UserError(
+            f"{path}: unreadable ({line}): it is damaged; move it away and run again"
+        ) from error
 
 
 def read_checked(path: Path, columns: list[str] | None) -> pa.Table:

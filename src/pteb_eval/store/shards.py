@@ -7,7 +7,7 @@ the same row at once leave it twice, and every reader takes the same one of the 
 
 import re
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -50,17 +50,17 @@ class ShardStore:
         Raises:
             UserError: if a shard is unreadable; it is named and left as it is.
         """
+        return pa.concat_tables([self.schema.empty_table(), *self.parts(keys)])
+
+    def parts(self, keys: Iterable[str]) -> Iterator[pa.Table]:
+        """The same rows shard by shard, for those that are too many at once."""
         missing = set(keys)
-        parts = []
         for path in self._shards():
             if not missing:
-                break
+                return
             part = self._matching(path, missing)
             missing -= set(part[KEY].to_pylist())
-            parts.append(part)
-        if not parts:
-            return self.schema.empty_table()
-        return pa.concat_tables(parts)
+            yield part
 
     def known(self, keys: Sequence[str]) -> set[str]:
         """Which of these keys the store has, reading the keys alone."""

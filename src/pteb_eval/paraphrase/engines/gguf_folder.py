@@ -44,11 +44,13 @@ def folder_name(gguf: Path) -> str:
 
 def _convert(gguf: Path, folder: Path) -> None:
     import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
     source = {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name}
     try:
-        loaded = AutoModelForCausalLM.from_pretrained(**source, dtype=torch.bfloat16)
+        loaded = AutoModelForCausalLM.from_pretrained(
+            **source, dtype=torch.bfloat16, quantization_config=GgufConfig(dequantize=True)
+        )
         # What transformers reads of a GGUF file leaves out whether BOS begins a prompt.
         tokenizer = AutoTokenizer.from_pretrained(**source, add_bos_token=_adds_bos(gguf))
     except ImportError as error:

@@ -122,6 +122,11 @@ class LlamaCppEngine:
             finally:
                 pool.shutdown(cancel_futures=True)
 
+    @property
+    def base_url(self) -> str:
+        """Where the loaded model also answers on loopback, as an OpenAI-compatible endpoint."""
+        return f"{self._server.listening_address}/v1"
+
     def count_tokens(self, prompt: str) -> int:
         """Tokens of a prompt as the model sees it, the chat template and special ones included."""
         if self.prompt_kind == "chat":

@@ -30,6 +30,9 @@ class VllmEngine:
         engine_args: further arguments of vLLM, such as `gpu_memory_utilization` or `max_num_seqs`.
             They are for speed and memory: they are not part of the identity.
         digest: what identifies a folder's content where it is known already.
+
+    Attributes:
+        llm: vLLM's own object while the engine is entered.
     """
 
     def __init__(
@@ -58,7 +61,7 @@ class VllmEngine:
         self.max_model_len = max_model_len
         self.engine_args = dict(engine_args or {})
         self._digest = digest
-        self._engine: Any = None
+        self.llm: Any = None
 
     def identity(self) -> dict[str, Any]:
         """What changes an answer; a local folder counts by its content, not by its path."""
@@ -87,8 +90,7 @@ class VllmEngine:
         )
         os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
         try:
-            from vllm.engine.arg_utils import EngineArgs
-            from vllm.v1.engine.llm_engine import LLMEngine
+            from vllm import LLM
         except ModuleNotFoundError as error:
             raise UserError(
                 "engine vllm: vLLM is not installed: pip install 'pteb-eval[vllm]'"
@@ -97,7 +99,6 @@ class VllmEngine:
         arguments = {
             "tensor_parallel_size": max(self.devices, 1),
             "enable_prefix_caching": True,
-            "disable_log_stats": True,
             **self.engine_args,
             "model": self.model,
             "revision": self.revision,
@@ -107,7 +108,7 @@ class VllmEngine:
             "max_model_len": self.max_model_len,
         }
         try:
-            self._engine = LLMEngine.from_engine_args(EngineArgs(**arguments))
+            self.llm = LLM(**arguments)
         except (TypeError, ValueError, RuntimeError, OSError) as error:
             line = (str(error).splitlines() or [type(error).__name__])[0]
             raise UserError(f"{self.model}: vLLM cannot load it: {line}") from error
@@ -116,9 +117,9 @@ class VllmEngine:
 
     def __exit__(self, *exc: object) -> None:
         """Stop the engine's processes and free its memory."""
-        if self._engine is not None:
-            self._engine.engine_core.shutdown()
-        self._engine = None
+        if self.llm is not None:
+            self.llm.llm_engine.engine_core.shutdown()
+        self.llm = None
 
     def generate(self, requests: Sequence[Request]) -> Iterator[Completion]:
         """Yield the completions as they finish; those that do not fit come first.
@@ -139,26 +140,37 @@ class VllmEngine:
 
     def _run(self, prompts: list[tuple[Request, list[int]]]) -> Iterator[Completion]:
         """Keep the engine's queue full and take out what is done."""
+        from vllm.v1.engine.exceptions import EngineDeadError
+
+        engine = self.llm.llm_engine
         keys: dict[str, str] = {}
         begun = 0
         try:
             while begun < len(prompts) or keys:
                 while begun < len(prompts) and len(keys) < WINDOW:
                     request, tokens = prompts[begun]
-                    (prompt,) = self._engine.renderer.render_cmpl([{"prompt_token_ids": tokens}])
-                    self._engine.add_request(str(begun), prompt, self._params(request))
+                    (prompt,) = engine.renderer.render_cmpl([{"prompt_token_ids": tokens}])
+                    engine.add_request(str(begun), prompt, self.parameters(request))
                     keys[str(begun)] = request.key
                     begun += 1
-                for output in self._engine.step():
+                for output in engine.step():
                     if output.finished:
                         yield _completion(keys.pop(output.request_id), output)
+        except EngineDeadError as error:
+            keys.clear()
+            raise UserError(
+                f"{self.model}: vLLM's engine broke down; its own message stands above. What "
+                "finished is kept: mend options.engine_args and run again"
+            ) from error
         finally:
             if keys:
-                self._engine.abort_request(list(keys))
+                engine.abort_request(list(keys))
 
-    def _params(self, request: Request) -> Any:
-        from vllm import SamplingParams
+    def parameters(self, request: Request) -> Any:
+        """Sampling of a request for vLLM; nothing is left to the model's own defaults."""
         from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
+
+        from vllm import SamplingParams
 
         sampling = self.sampling
         return SamplingParams(
@@ -180,7 +192,7 @@ class VllmEngine:
 
     def _tokens(self, prompt: str) -> list[int]:
         """The prompt as the model sees it; tokens, not text, so that BOS is put there once."""
-        tokenizer = self._engine.get_tokenizer()
+        tokenizer = self.llm.get_tokenizer()
         if self.prompt_kind == "completion":
             return list(tokenizer.encode(prompt))
         turn = [{"role": "user", "content": prompt}]
@@ -205,7 +217,7 @@ class VllmEngine:
 
     def _check_bos(self) -> None:
         """Two beginnings, or none where the model was trained with one, spoil every answer."""
-        tokenizer = self._engine.get_tokenizer()
+        tokenizer = self.llm.get_tokenizer()
         if self.prompt_kind == "chat" and tokenizer.chat_template is None:
             raise UserError(
                 f"{self.model}: a base model without chat template: use a prompt of kind completion"

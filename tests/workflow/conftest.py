@@ -1,0 +1,55 @@
+"""A finished run, made once and copied for each situation."""
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+from fakes import zygote
+from filelock import FileLock
+from project import Project
+
+
+@pytest.fixture(scope="session")
+def zygote_socket(tmp_path_factory):
+    """The server that starts programs; its path is short, as paths of sockets must be."""
+    folder = tmp_path_factory.mktemp("zygote")
+    socket = folder / "socket"
+    with (folder / "log").open("w") as log:
+        server = subprocess.Popen(
+            [sys.executable, zygote.__file__, str(socket)],
+            stdout=log,
+            stderr=log,
+            env={**os.environ, "HF_HOME": str(folder / "hub")},
+        )
+    while not socket.exists():
+        assert server.poll() is None, (folder / "log").read_text()
+        time.sleep(0.1)
+    yield str(socket)
+    server.kill()
+    server.wait()
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory, zygote_socket):
+    """A finished run, shared by all workers of the tests: do not change it."""
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    # A path as people have them: blanks and letters beyond ASCII must not matter.
+    folder = shared / "Évaluation of models" / "pteb eval"
+    with FileLock(shared / "finished.lock"):
+        project = Project(folder, zygote_socket)
+        done = shared / "finished"
+        if not done.exists():
+            result = project.create().snakemake("--cores", "2")
+            assert result.status == 0, result.output
+            done.touch()
+    return project
+
+
+@pytest.fixture
+def project(finished, tmp_path):
+    """A copy of the finished run."""
+    return finished.copy_to(tmp_path / "pteb eval é")

@@ -1,0 +1,135 @@
+"""A copy of the repository with a small configuration, in which the workflow runs for real.
+
+Only the generator, the encoder and the download of one task are stand-ins, see `fakes`.
+"""
+
+import json
+import os
+import shutil
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from fakes import zygote
+
+ROOT = Path(__file__).resolve().parents[2]
+FAKES = Path(__file__).with_name("fakes")
+COPIED = ("Snakefile", "profiles", "workflow", "envs", "config", "resources", "src")
+
+PAIRS = """\
+sentence1,sentence2,score
+A man plays the guitar on the old stage.,Somebody is making music on a stage.,4.5
+The cat sleeps under the kitchen table.,Under the table in the kitchen lies a cat.,4.8
+She sold her car to the neighbor last week.,The neighbor bought her car a week ago.,4.9
+Heavy rain has flooded the lower streets.,The streets were dry all summer long.,0.7
+They opened a small bakery near the station.,A bakery was opened close to the trains.,4
+He never answers letters from the bank.,The bank never answers his letters.,2.2
+The train leaves at nine in the morning.,My brother likes red wine with cheese.,0
+This unspeakable thing stands here to fail.,This thing has no paraphrase at all.,3
+"""
+CONFIG = {
+    "name": "small",
+    "seed": 42,
+    "runs": 2,
+    "max_failure_rate": 0.1,
+    "tasks": [
+        {"type": "sts", "name": "pairs", "path": "pairs.csv", "description": "Eight pairs."},
+        {"mteb": "BIOSSES"},
+    ],
+    "models": ["fake-a", {"name": "fake-b", "path": "models/fake-b"}],
+    "generators": [
+        {
+            "name": "shuffler",
+            "engine": "llamacpp",
+            "model": "fake",
+            "prompts": ["resources/prompts/paraphrase_completion.yaml"],
+        }
+    ],
+    "statistics": {"resamples": 100},
+}
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a program ended and what it printed, both streams together."""
+
+    status: int
+    output: str
+
+
+class Project:
+    """A folder like the repository's.
+
+    Args:
+        folder: where it is; `create` makes it.
+        zygote: socket of the server that starts programs.
+    """
+
+    def __init__(self, folder, zygote):
+        self.folder, self.zygote = Path(folder), zygote
+
+    def create(self):
+        self.folder.mkdir(parents=True)
+        for name in COPIED:
+            source = ROOT / name
+            if source.is_dir() and not source.is_symlink():
+                ignore = shutil.ignore_patterns("__pycache__", "*.egg-info")
+                shutil.copytree(source, self.folder / name, ignore=ignore)
+            else:
+                shutil.copy2(source, self.folder / name, follow_symlinks=False)
+        self.write("pairs.csv", PAIRS)
+        self.write("models/fake-b/weights.bin", "A model is a folder.")
+        self.configure(CONFIG)
+        return self
+
+    def copy_to(self, folder):
+        """The same project elsewhere, times of files included."""
+        shutil.copytree(self.folder, folder, symlinks=True)
+        return Project(folder, self.zygote)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def configure(self, config):
+        self.write("my.yaml", yaml.safe_dump(config, sort_keys=False))
+
+    def snakemake(self, *arguments, **env):
+        """Run the workflow."""
+        return self.run("snakemake", "--configfile", "my.yaml", *arguments, **env)
+
+    def run(self, program, *arguments, on_start=lambda pid: None, **env):
+        """Run `snakemake` or `pteb-eval` in this folder."""
+        path = self.folder / ".output"
+        with path.open("w+b") as output:
+            status = zygote.call(
+                self.zygote, program, arguments, self.folder, self.environment(**env),
+                output.fileno(), output.fileno(), on_start,
+            )  # fmt: skip
+            output.seek(0)
+            return Result(status, output.read().decode())
+
+    def environment(self, **more):
+        """Of the programs: the stand-in `pteb-eval` comes first on PATH."""
+        programs = self.folder / ".programs"
+        programs.mkdir(exist_ok=True)
+        script = programs / "pteb-eval"
+        command = f"-I -S '{zygote.__file__}' '{self.zygote}' pteb-eval"
+        script.write_text(f"#!/bin/sh\nexec '{sys.executable}' {command} \"$@\"\n")
+        script.chmod(0o755)
+        return {
+            **os.environ,
+            "PATH": os.pathsep.join([str(programs), os.environ["PATH"]]),
+            "PYTHONPATH": str(self.folder / "src"),
+            "FAKE_LOG": str(self.folder / "work.log"),
+            **more,
+        }
+
+    def work(self):
+        """How often each answer and each vector was made, by (kind, what)."""
+        path = self.folder / "work.log"
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        return Counter(tuple(json.loads(line)) for line in lines)
