@@ -98,8 +98,11 @@ def read_batches(path: Path, column: str, batch_size: int) -> Iterator[pa.Array]
         UserError: if the column is damaged.
     """
     with _damage(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
+        n_rows = 0
         for batch in file.iter_batches(batch_size, columns=[column]):
+            n_rows += batch.num_rows
             yield batch.column(0)
+        _check_rows(file.schema_arrow, n_rows)
 
 
 @contextmanager
@@ -124,13 +127,17 @@ def read_checked(path: Path, columns: list[str] | None) -> pa.Table:
         OSError, pa.ArrowException: if the file is missing or damaged.
     """
     table = pq.read_table(path, columns=columns, page_checksum_verification=True)
+    _check_rows(table.schema, table.num_rows)
+    return table
+
+
+def _check_rows(schema: pa.Schema, n_rows: int) -> None:
     try:
-        told = provenance_of(table.schema).get("n_rows", table.num_rows)
+        told = provenance_of(schema).get("n_rows", n_rows)
     except ValueError as error:  # of json, and of text that is not UTF-8
         raise pa.ArrowInvalid(f"metadata: {error}") from error
-    if table.num_rows != told:
-        raise pa.ArrowInvalid(f"{table.num_rows} rows where {told} were written")
-    return table
+    if n_rows != told:
+        raise pa.ArrowInvalid(f"{n_rows} rows where {told} were written")
 
 
 def provenance_of(schema: pa.Schema) -> dict[str, Any]:

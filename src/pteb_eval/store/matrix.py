@@ -16,8 +16,8 @@ IN_MEMORY = 2**28  # bytes
 def room_for(n_rows: int, dimensions: int) -> NDArray[np.float32]:
     """An empty matrix, in memory if it is small, else in the temporary folder (TMPDIR).
 
-    The file has no name and goes with the matrix. Its room is reserved first, since a mapped file on
-    a full disk ends the process without a word.
+    The file has no name and goes with the matrix. Its room is reserved first, since a mapped file
+    on a full disk ends the process without a word.
 
     Raises:
         UserError: if the temporary folder is full.
