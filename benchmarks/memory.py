@@ -52,8 +52,8 @@ def make_task(folder: Path, n_documents: int, n_queries: int) -> None:
     pq.write_table(pa.table(judgements), folder / "qrels.parquet")
 
 
-def make_paraphrases(flow: Workflow) -> None:
-    """Six rewordings of each query: its words in another order, and one more."""
+def make_paraphrases(flow: Workflow, runs: int) -> None:
+    """Rewordings of each query: its words in another order, and one more."""
     rng = random.Random(43)
     texts = read_table(flow.layout.texts(TASK))
     rows = [
@@ -75,7 +75,7 @@ def make_paraphrases(flow: Workflow) -> None:
             texts["text"].to_pylist(), texts["reworded"].to_pylist(), strict=True
         )
         if reworded
-        for run in range(1, 7)
+        for run in range(1, runs + 1)
     ]
     write_table(flow.layout.paraphrases(GENERATOR, TASK), pa.Table.from_pylist(rows, SCHEMA), {})
 
@@ -98,7 +98,7 @@ def peak(arguments: list[str]) -> tuple[float, float]:
 
 
 def measure(
-    folder: Path, model: str, n_documents: int, n_queries: int
+    folder: Path, model: str, n_documents: int, n_queries: int, runs: int
 ) -> dict[str, tuple[float, float]]:
     """Peaks of all stages on one task."""
     make_task(folder / "data", n_documents, n_queries)
@@ -140,7 +140,7 @@ def measure(
         found[stage] = peak(arguments)
         print(f"{n_documents} documents, {stage}: {found[stage][0]:.0f} MiB", file=sys.stderr)
         if stage == "fetch":
-            make_paraphrases(flow)
+            make_paraphrases(flow, runs)
     return found
 
 
@@ -149,12 +149,12 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=200_000)
     parser.add_argument("--queries", type=int, default=5_000)
     parser.add_argument("--model", default="wordllama", help="a packaged model")
+    parser.add_argument("--runs", type=int, default=6, help="paraphrases of each query")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        tiny = measure(Path(name) / "tiny", arguments.model, 50, 10)
-        large = measure(
-            Path(name) / "large", arguments.model, arguments.documents, arguments.queries
-        )
+        tiny = measure(Path(name) / "tiny", arguments.model, 50, 10, arguments.runs)
+        size = arguments.documents, arguments.queries, arguments.runs
+        large = measure(Path(name) / "large", arguments.model, *size)
     print(f"{arguments.documents} documents, {arguments.queries} queries, {arguments.model}")
     for stage, (memory, seconds) in large.items():
         above = (memory - tiny[stage][0]) / 1024

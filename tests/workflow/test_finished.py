@@ -42,10 +42,10 @@ def test_a_pair_with_a_failed_text_counts_on_neither_side(results):
     """One sentence of eight pairs fails, in both runs."""
     for row in table(results, "summary"):
         pairs = row["task"] == "pairs"
-        assert (row["n_instances"], row["excluded_instances"]) == (  # noqa: E501
+        assert (row["n_instances"], row["excluded_instances"]) == (
             ("7", "1") if pairs else ("4", "0")
         )
-        assert float(row["failure_rate"]) == (2 / 32 if pairs else 0)  # noqa: E501
+        assert float(row["failure_rate"]) == (2 / 32 if pairs else 0)
         assert row["n_runs"] == str(RUNS)
         assert float(row["delta"]) == pytest.approx(
             float(row["original"]) - float(row["pteb_mean"])
@@ -61,7 +61,6 @@ def test_a_pair_with_a_failed_text_counts_on_neither_side(results):
     }  # fmt: skip
 
 
-# noqa: E501
 def test_the_summary_is_the_mean_of_the_scores(results):
     scores = [row for row in table(results, "scores") if row["metric"] == "main_score"]
     for cell in table(results, "summary"):
