@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -105,7 +106,8 @@ def measure(
     task = {"type": "retrieval", "name": TASK, "path": str(folder / "data")}
     generator = {"name": GENERATOR, "engine": "openai", "model": "none"}
     generator["prompts"] = ["resources/prompts/paraphrase_chat.yaml"]
-    config = {"name": "run", "tasks": [task], "models": [model], "generators": [generator]}
+    config: dict[str, Any] = {"name": "run", "tasks": [task], "models": [model], "runs": runs}
+    config["generators"] = [generator]
     flow = Workflow(parse_config(config, "benchmark"), folder)
     layout = flow.layout
     texts = ["--texts", str(layout.texts(TASK))]
