@@ -78,8 +78,9 @@ def test_data_that_cannot_be_had(monkeypatch, error):
     monkeypatch.setattr(type(mteb.get_task("STS12")), "load_data", load_data)
     with pytest.raises(UserError) as caught:
         load_task({"mteb": "STS12"})
-    assert str(caught.value).startswith("STS12: no data of mteb/sts12-sts at revision ")
-    assert "pteb-eval fetch" in str(caught.value)
+    assert str(caught.value).startswith("task STS12: no data (")
+    assert "mteb/sts12-sts at revision a0d554a6" in str(caught.value)
+    assert "run the fetch rules" in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
