@@ -14,6 +14,8 @@ from pathlib import Path
 import yaml
 from fakes import zygote
 
+from pteb_eval.store import provenance_of, read_table
+
 ROOT = Path(__file__).resolve().parents[2]
 FAKES = Path(__file__).with_name("fakes")
 COPIED = ("Snakefile", "profiles", "workflow", "envs", "config", "resources", "src")
@@ -47,7 +49,7 @@ CONFIG = {
             "prompts": ["resources/prompts/paraphrase_completion.yaml"],
         }
     ],
-    "statistics": {"resamples": 100},
+    "statistics": {"resamples": 100, "permutations": 100},
 }
 
 
@@ -102,7 +104,7 @@ class Project:
         return self.run("snakemake", "--configfile", "my.yaml", *arguments, **env)
 
     def run(self, program, *arguments, on_start=lambda pid: None, **env):
-        """Run `snakemake` or `pteb-eval` in this folder."""
+        """Run a program of `fakes.zygote` in this folder; `on_start` is told its process id."""
         path = self.folder / ".output"
         with path.open("w+b") as output:
             status = zygote.call(
@@ -127,6 +129,14 @@ class Project:
             "FAKE_LOG": str(self.folder / "work.log"),
             **more,
         }
+
+    def settings_of(self, name):
+        """The settings that a file of the finished run was made with."""
+        return dict(provenance_of(read_table(self.results / f"{name}.parquet").schema)["settings"])
+
+    @property
+    def results(self):
+        return self.folder / "results" / "small"
 
     def work(self):
         """How often each answer and each vector was made, by (kind, what)."""

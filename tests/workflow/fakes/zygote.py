@@ -5,6 +5,8 @@ itself is imported after the fork, from the PYTHONPATH of the call.
 
     python zygote.py SOCKET                      the server
     python zygote.py SOCKET pteb-eval ARGUMENTS  a call, as the jobs of a workflow make it
+
+Programs are `snakemake`, `pteb-eval` with the stand-ins of this folder, and `real-pteb-eval`.
 """
 
 import json
@@ -78,11 +80,17 @@ def _work(program, arguments, cwd, env, descriptors):
             from snakemake.cli import main
 
             main()
+        elif program == "real-pteb-eval":
+            from pteb_eval.cli import main
+
+            main()
         else:
             runpy.run_path(str(FAKED), run_name="__main__")
         status = 0
     except SystemExit as end:
-        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        status = (
+            end.code if isinstance(end.code, int | None) else print(end.code, file=sys.stderr) or 1
+        )
     except BaseException:
         sys.excepthook(*sys.exc_info())
     finally:
