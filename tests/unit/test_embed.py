@@ -1,6 +1,8 @@
 """Stage `embed` with a real, tiny model: prompts, truncation, identities, the file it writes."""
 
 import json
+import re
+from pathlib import Path
 
 import mteb
 import numpy as np
@@ -168,6 +170,13 @@ def embed(retrieval, folder, tmp_path):
         return read_table(output)
 
     return run
+
+
+def test_the_output_page_describes_every_column(embed):
+    page = (Path(__file__).parents[2] / "docs" / "output.md").read_text(encoding="utf-8")
+    _, _, section = page.partition("\n### embeddings\n")
+    described = re.findall(r"`(\w+)`", re.split(r"\n##", section)[0])
+    assert set(embed().column_names) <= set(described)
 
 
 def test_the_same_text_as_query_and_document_has_two_vectors(embed, encoder):

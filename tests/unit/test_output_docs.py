@@ -7,7 +7,6 @@ import pytest
 
 from pteb_eval import fetch
 from pteb_eval.embed.inputs import INPUT_COLUMNS
-from pteb_eval.embed.stage import _output_rows
 from pteb_eval.layout import FIGURES, TABLES, Layout
 from pteb_eval.paraphrase import stage as paraphrase
 from pteb_eval.paraphrase.summary import COLUMNS as QUALITY_COLUMNS
@@ -70,21 +69,3 @@ def test_every_kind_of_file_stands_in_the_tree():
         layout.report,
     ]
     assert [str(path) for path in paths if f"\n  {path} " not in PAGE] == []
-
-
-def test_columns_of_embeddings_are_described():
-    import numpy as np
-    import pyarrow as pa
-
-    rows = pa.table(
-        {
-            "key": ["a"],
-            "vector": pa.array([[1.0, 2.0]], pa.list_(pa.float32())),
-            "n_tokens": pa.array([1], pa.int32()),
-            "truncated": [False],
-        }
-    )
-    written = _output_rows(rows, "", "m")
-    assert np.array_equal(written["vector"].to_pylist(), [[1.0, 2.0]])
-    described = set(re.findall(r"`(\w+)`", section("embeddings")))
-    assert set(written.column_names) - described == set()
