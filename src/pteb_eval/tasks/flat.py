@@ -66,7 +66,7 @@ class Flat:
             data = self.data(task, subset, split)
             numbers = row_numbers(task, subset, split, len(data))
             for role in self.roles:
-                cells = list(data[role])
+                cells = data[role][:]
                 for row in rows:
                     for position, text in enumerate(self.texts(cells[row])):
                         if text.strip():
@@ -80,7 +80,7 @@ class Flat:
             old = data = self.data(task, subset, split)
             numbers = row_numbers(task, subset, split, len(data))
             for role in self.roles:
-                cells = list(data[role])
+                cells = data[role][:]
                 for row in rows:
                     slot = Slot(subset, split, role, str(numbers[row]))
                     texts = renewed(slot, self.texts(cells[row]), new_text)
@@ -126,7 +126,7 @@ class Flat:
         for subset, split, rows, _ in self.reads(task):
             data = self.data(task, subset, split)
             for role, prompt_type in zip(self.roles, self.prompt_types, strict=True):
-                cells = list(data[role])
+                cells = data[role][:]
                 for row in rows:
                     for text in self.texts(cells[row]):
                         yield ModelInput(text, prompt_type, subset, split)

@@ -85,7 +85,7 @@ def instance_values(task: Task, predictions: Mapping[str, Any]) -> Iterator[Inst
 
 
 def _column(task: Task, subset: str, split: str, name: str) -> list[Any]:
-    return list(structure_for(task).data(task, subset, split)[name])  # type: ignore[attr-defined]
+    return list(structure_for(task).data(task, subset, split)[name][:])  # type: ignore[attr-defined]
 
 
 def _similarities(

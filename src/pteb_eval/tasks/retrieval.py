@@ -29,7 +29,7 @@ class Retrieval:
         """See `Structure.slots`."""
         for subset, split, data in _parts(task):
             for role, table, rows in self._tables(data):
-                ids, cells = list(table["id"]), list(table["text"])
+                ids, cells = table["id"][:], table["text"][:]
                 for row in rows:
                     for position, text in enumerate(_texts(cells[row])):
                         if text.strip():
@@ -40,7 +40,7 @@ class Retrieval:
         new = _copied(task)
         for subset, split, data in _parts(new):
             for role, table, rows in self._tables(data):
-                ids, cells = list(table["id"]), list(table["text"])
+                ids, cells = table["id"][:], table["text"][:]
                 for row in rows:
                     slot = Slot(subset, split, role, ids[row])
                     texts = renewed(slot, _texts(cells[row]), new_text)
@@ -191,9 +191,9 @@ def _cell(old: Any, texts: list[str]) -> Any:
 
 def _query_texts(queries: Any) -> Iterator[str]:
     """As `mteb._create_dataloaders` joins a query and its instruction."""
-    cells = list(queries["text"])
+    cells = queries["text"][:]
     has_instruction = "instruction" in queries.column_names
-    instructions = list(queries["instruction"]) if has_instruction else [None] * len(cells)
+    instructions = queries["instruction"][:] if has_instruction else [None] * len(cells)
     for cell, instruction in zip(cells, instructions, strict=True):
         if isinstance(cell, list):
             turns = [t if isinstance(t, str) else f"{t['role']}: {t['content']}" for t in cell]
@@ -205,7 +205,7 @@ def _query_texts(queries: Any) -> Iterator[str]:
 
 def _document_texts(corpus: Any) -> Iterator[str]:
     """As `mteb._create_dataloaders` joins title and body."""
-    bodies = list(corpus["text"])
-    titles = list(corpus["title"]) if "title" in corpus.column_names else [""] * len(bodies)
+    bodies = corpus["text"][:]
+    titles = corpus["title"][:] if "title" in corpus.column_names else [""] * len(bodies)
     for title, body in zip(titles, bodies, strict=True):
         yield f"{title} {body}".strip() if title else body.strip()

@@ -97,7 +97,7 @@ class _PinnedMultilabel(_Pinned):
         task = copy_task(task)  # each subset's draw moves the random state on
         pins = {}
         for subset, split in evaluated(task):
-            labels = list(splits_of(task, subset)[task.train_split][task.label_column_name])
+            labels = splits_of(task, subset)[task.train_split][task.label_column_name][:]
             experiments = []
             for _ in range(task.n_experiments):
                 chosen, _ = task._undersample_data_indices(labels, task.samples_per_label, None)
@@ -149,7 +149,7 @@ def _multilabel_test_rows(task: Task, subset: str, split: str) -> list[int] | No
     from datasets import Dataset, DatasetDict
     from mteb.abstasks.abstask import _multilabel_subsampling
 
-    labels = list(splits_of(task, subset)[split][task.label_column_name])
+    labels = splits_of(task, subset)[split][task.label_column_name][:]
     limit = task.max_eval_samples
     if limit is None or len(labels) <= limit:
         return None
@@ -157,7 +157,7 @@ def _multilabel_test_rows(task: Task, subset: str, split: str) -> list[int] | No
     cut = _multilabel_subsampling(
         DatasetDict({split: numbered}), seed=task.seed, splits=[split], n_samples=limit
     )
-    return list(cut[split]["row"])
+    return list(cut[split]["row"][:])
 
 
 class _PinnedClustering(_Pinned):

@@ -72,6 +72,6 @@ class Mirrored(Flat):
     def inputs(self, task: Task) -> Iterator[ModelInput]:
         """The references, then the texts. See `Structure.inputs`."""
         for subset, split, rows, _ in self.reads(task):
-            references = list(self.data(task, subset, split)[REFERENCE])
+            references = self.data(task, subset, split)[REFERENCE][:]
             yield from (ModelInput(references[row], None, subset, split) for row in rows)
         yield from super().inputs(task)
