@@ -137,12 +137,15 @@ def vllm(requests: Sequence[Request], rounds: int, cache: Path) -> None:
     arguments: dict[str, Any] = {"max_num_seqs": 64}
     if not devices:  # what the CPU build needs, see docs/generators.md
         arguments |= {
+            "block_size": 16,
             "enable_chunked_prefill": False,
             "enforce_eager": True,
             "kv_cache_memory_bytes": 2**30,
             "max_num_batched_tokens": 4096,
         }
-    options = {"devices": devices, "max_model_len": 512, "engine_args": arguments}
+    options: dict[str, Any] = {"devices": devices, "max_model_len": 512, "engine_args": arguments}
+    if not devices:
+        options["dtype"] = "float32"
     engine = load_engine(SETTINGS | {"engine": "vllm", "options": options}, cache_dir=cache)
     assert isinstance(engine, VllmEngine)
 

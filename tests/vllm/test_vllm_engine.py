@@ -34,8 +34,10 @@ SETTINGS = {
     # What makes this run without an accelerator is all here.
     "options": {
         "devices": 0,
+        "dtype": "float32",
         "max_model_len": 512,
         "engine_args": {
+            "block_size": 16,
             "enforce_eager": True,
             "kv_cache_memory_bytes": 2**30,
             "max_num_seqs": 64,
@@ -136,10 +138,10 @@ def test_greedy_answers_need_no_seed(models, engine):
 
 
 def test_most_answers_are_the_same_for_the_same_seeds(engine, questions):
-    requests = [Request(q.key, q.prompt, q.seed) for q in questions[:24]]
+    requests = [Request(q.key, q.prompt, q.seed) for q in questions[:12]]
     first, second = ({c.key: c.text for c in engine.generate(requests)} for _ in range(2))
     equal = sum(first[key] == second[key] for key in first)
-    assert equal >= 12  # batches differ in their rounding, which tips some tokens
+    assert equal >= 6  # batches differ in their rounding, which tips some tokens
 
 
 def test_a_prompt_that_does_not_fit_is_not_sent(engine, monkeypatch):

@@ -64,13 +64,7 @@ def _convert(gguf: Path, folder: Path) -> None:
             f"{gguf}: transformers cannot read this GGUF file ({line}): name a folder with the "
             "original weights instead"
         ) from error
-    # The loaded model counts as quantized and refuses to be saved; a fresh one does not.
-    del loaded.config.quantization_config
-    with torch.device("meta"):
-        fresh = AutoModelForCausalLM.from_config(loaded.config, dtype=torch.bfloat16)
-    fresh.load_state_dict(loaded.state_dict(), assign=True)
-    fresh.tie_weights()
-    fresh.save_pretrained(folder)
+    loaded.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
 
 
