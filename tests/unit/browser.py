@@ -28,10 +28,11 @@ class Browser:
     Attributes:
         requests: addresses that pages asked for, but their own files and data.
         console: messages and errors of pages.
+        dialogs: kinds of dialogs that opened; each is accepted.
     """
 
     def __init__(self, folder):
-        self.requests, self.console = [], []
+        self.requests, self.console, self.dialogs = [], [], []
         self._events, self._unread, self._number = [], b"", 0
         read_here, write_there = os.pipe()
         read_there, write_here = os.pipe()
@@ -65,14 +66,10 @@ class Browser:
 
     def send(self, method, **params):
         """Call a method; events that come first are noted."""
-        self._number += 1
-        message = {"id": self._number, "method": method, "params": params}
-        if self.session:
-            message["sessionId"] = self.session
-        os.write(self._write, json.dumps(message).encode() + b"\0")
+        number = self._post(method, params)
         while True:
             answer = self._message()
-            if answer.get("id") == self._number:
+            if answer.get("id") == number:
                 assert "error" not in answer, (method, answer["error"])
                 return answer["result"]
             self._note(answer)
@@ -137,7 +134,17 @@ class Browser:
             time.sleep(0.05)
         return path
 
-    def _message(self, seconds=60):
+    def _post(self, method, params):
+        self._number += 1
+        message = {"id": self._number, "method": method, "params": params}
+        if self.session:
+            message["sessionId"] = self.session
+        data = json.dumps(message).encode() + b"\0"
+        while data:
+            data = data[os.write(self._write, data) :]
+        return self._number
+
+    def _message(self, seconds=30):
         end = time.monotonic() + seconds
         while b"\0" not in self._unread:
             ready, _, _ = select.select([self._read], [], [], max(0, end - time.monotonic()))
@@ -154,6 +161,9 @@ class Browser:
             url = params["request"]["url"]
             if not url.startswith(("file:", "blob:", "data:")):
                 self.requests.append(url)
+        elif method == "Page.javascriptDialogOpening":
+            self.dialogs.append(params["type"])
+            self._post("Page.handleJavaScriptDialog", {"accept": True})
         elif method == "Runtime.exceptionThrown":
             self.console.append(params["exceptionDetails"])
         elif method == "Runtime.consoleAPICalled":

@@ -74,9 +74,8 @@ def test_tables_by_hand(sample, tmp_path):
         saved_csv(tmp_path / "b.csv", name, "Bo, B.", second, delimiter=";"),
     ]
     review, raters = collect(flow, files)
-    assert review["generator"].tolist() == [*sorted(GENERATORS), "all"] or set(
-        review["generator"]
-    ) == {*GENERATORS, "all"}
+    assert set(review["generator"].iloc[:-1]) == set(GENERATORS)
+    assert review["generator"].iloc[-1] == "all"
     low, high = wilson(5, 6, 0.95)
     for row in review[review["generator"] != "all"].itertuples():
         assert (row.n_pairs, row.n_raters, row.n_ratings, row.threshold) == (6, 2, 12, 4.0)

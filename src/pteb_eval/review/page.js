@@ -80,6 +80,7 @@
 
   function change(message) {
     unsaved = true;
+    byId("saved").textContent = "";
     keep();
     show(message);
   }
@@ -112,7 +113,7 @@
   function save(kind, type, content) {
     const rater = state.rater.trim();
     if (!rater) {
-      byId("status").textContent = "Fill in your name or initials first.";
+      byId("saved").textContent = "Fill in your name or initials first.";
       byId("rater").focus();
       return;
     }
@@ -125,7 +126,7 @@
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
     unsaved = false;
-    byId("status").textContent = `${rows.length} of ${items.length} ratings saved as ${link.download}.`;
+    byId("saved").textContent = `${rows.length} of ${items.length} ratings saved as ${link.download}.`;
   }
 
   const asJson = (rater, ratings) =>
