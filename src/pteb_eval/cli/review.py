@@ -59,6 +59,8 @@ def import_(
 
     flow = Workflow(load_config(config))
     for rows in reversed(collect(flow, files)):
-        typer.echo(rounded(rows, AS_PERCENT).to_markdown(index=False) + "\n")
+        told = rows.drop(columns=["n_raters", "n_ratings"], errors="ignore")
+        told = told.dropna(axis=1, how="all")
+        typer.echo(rounded(told, AS_PERCENT).to_markdown(index=False) + "\n")
     table = flow.layout.table("review")
     typer.echo(f"{table}: written; run the configuration again to see it in the report")

@@ -55,7 +55,9 @@ def run(settings: dict[str, Any], root: Path) -> None:
         generators=[_generator(layout, settings, name) for name in _names(settings["generators"])],
         results=_results(tables),
         tables={name: rounded(table, AS_PERCENT) for name, table in tables.items()},
-        reviews=[rounded(table, AS_PERCENT) for table in reviews.values()],
+        reviews=[
+            rounded(table.dropna(axis=1, how="all"), AS_PERCENT) for table in reviews.values()
+        ],
         figures=[
             {"name": name, "uri": _data_uri(layout.figure(name, "svg"))}
             for name in FIGURES
