@@ -5,6 +5,7 @@ import io
 import json
 import math
 import re
+import sys
 
 import numpy as np
 import pandas as pd
@@ -155,6 +156,13 @@ def test_alpha_is_undefined_where_nothing_can_be_compared(ratings):
     assert math.isnan(alpha(np.array(ratings, float)))
 
 
+def test_only_agreement_among_people_needs_the_package(monkeypatch):
+    monkeypatch.setitem(sys.modules, "krippendorff", None)
+    assert math.isnan(alpha(np.array([[1.0, 5, 3]])))
+    with pytest.raises(UserError, match=r"pip install 'pteb-eval\[review\]'"):
+        alpha(np.array([[1.0, 5, 3], [1, 5, 3]]))
+
+
 def test_alpha_of_full_agreement_is_one():
     assert alpha(np.array([[1.0, 5, 3], [1, 5, 3]])) == 1
 
@@ -176,13 +184,13 @@ def test_correlation_is_scipys_and_its_interval_that_of_a_plain_bootstrap():
     rng = np.random.default_rng(3)
     people = rng.integers(0, 6, 40).astype(float)
     judge = people + rng.normal(0, 1.5, 40)
-    found = correlation(people, judge, 0.9, 4000, seed=1)
+    found = correlation(people, judge, 0.9, 2000, seed=1)
     assert found["rho"] == pytest.approx(spearmanr(people, judge).statistic)
-    picks = rng.integers(0, 40, (4000, 40))
+    picks = rng.integers(0, 40, (2000, 40))
     plain = [spearmanr(people[pick], judge[pick]).statistic for pick in picks]
     low, high = np.quantile(plain, [0.05, 0.95])
-    assert found["rho_low"] == pytest.approx(low, abs=0.02)
-    assert found["rho_high"] == pytest.approx(high, abs=0.02)
+    assert found["rho_low"] == pytest.approx(low, abs=0.03)
+    assert found["rho_high"] == pytest.approx(high, abs=0.03)
 
 
 def test_a_correlation_that_is_undefined_is_empty():

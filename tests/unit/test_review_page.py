@@ -123,6 +123,7 @@ def test_nothing_in_a_text_is_run_or_hidden(chromium, tmp_path):
     texts = [*HOSTILE, "lone \ud800 surrogate", "<img src=https://example.invalid/x.png>"]
     items = [Item(f"i{n}", text, text[::-1]) for n, text in enumerate(texts)]
     html.write_bytes(page("s-hostile", items).encode())
+    chromium.look(320)
     chromium.open(html)
     shown = []
     for _ in texts:

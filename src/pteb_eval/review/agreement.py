@@ -110,6 +110,9 @@ def alpha(ratings: np.ndarray) -> float:
         1 for full agreement, 0 for chance; NaN if no item has two ratings, or all ratings that can
         be compared are the same, where agreement and chance cannot be told apart.
     """
+    compared = ratings[:, (~np.isnan(ratings)).sum(axis=0) > 1]
+    if len(np.unique(compared[~np.isnan(compared)])) < 2:
+        return math.nan
     try:
         import krippendorff
     except ImportError:
@@ -117,9 +120,6 @@ def alpha(ratings: np.ndarray) -> float:
             "agreement among people needs a package that is not installed: "
             "pip install 'pteb-eval[review]'"
         ) from None
-    compared = ratings[:, (~np.isnan(ratings)).sum(axis=0) > 1]
-    if len(np.unique(compared[~np.isnan(compared)])) < 2:
-        return math.nan
     return float(krippendorff.alpha(compared, level_of_measurement="ordinal"))
 
 
