@@ -19,7 +19,7 @@ for number, pipe in zip((3, 4), [fcntl.fcntl(int(n), fcntl.F_DUPFD, 10) for n in
     os.dup2(pipe, number)
 os.execv(sys.argv[3], sys.argv[3:])
 """
-KEYS = {"ArrowLeft": 37, "ArrowRight": 39, "Enter": 13, "Tab": 9}
+KEYS = {"ArrowLeft": 37, "ArrowRight": 39, "Backspace": 8}
 
 
 class Browser:
@@ -99,7 +99,7 @@ class Browser:
     def press(self, *keys):
         for key in keys:
             known = {"key": key, "windowsVirtualKeyCode": KEYS.get(key, ord(key[0].upper()))}
-            text = {"text": "\r" if key == "Enter" else key} if key not in KEYS else {}
+            text = {} if key in KEYS else {"text": key}
             self.send("Input.dispatchKeyEvent", type="keyDown", **known, **text)
             self.send("Input.dispatchKeyEvent", type="keyUp", **known)
 

@@ -328,6 +328,37 @@ def test_no_file_ends_in_a_traceback(sample, tmp_path, content, name):
     assert len(str(caught.value).splitlines()) == 1 and str(caught.value).startswith(str(path))
 
 
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60
+)
+@given(st.data())
+def test_any_part_of_a_sample_gives_tables_or_one_line(sample, tmp_path, data):
+    """Few ratings, odd names, a value that cannot be: with a judge, so that all is computed."""
+    flow, key, name = sample
+    judge_run(flow, lambda row: row["edit_distance"])
+    names = st.text(st.sampled_from('aé|&{}\\$_%#,;"\n\t\u202e'), min_size=1, max_size=8)
+    written = []
+    for number in range(data.draw(st.integers(1, 3))):
+        odd = data.draw(st.integers(0, 5)) == 0
+        rating = scalars if odd else st.integers(0, 5)
+        ratings = data.draw(st.dictionaries(st.sampled_from(list(key["item"])), rating, min_size=1))
+        rater = data.draw(st.text(max_size=8) if odd else names)
+        save, kind = data.draw(st.sampled_from([(saved, "json"), (saved_csv, "csv")]))
+        try:
+            written.append(save(tmp_path / f"{number}.{kind}", name, rater, ratings))
+        except UnicodeEncodeError:
+            return  # a lone surrogate, which no CSV file can hold
+    try:
+        review, raters = collect(flow, written)
+    except UserError as error:
+        assert len(str(error).splitlines()) == 1
+        return
+    assert set(raters["rater"]) and raters["n_pairs"].sum() + raters["n_checks"].sum() > 0
+    shares = review[["kept_low", "kept_share", "kept_high"]].to_numpy()
+    assert ((shares >= 0) & (shares <= 1)).all() and (np.diff(shares) >= -1e-12).all()
+    assert pd.read_csv(flow.layout.table("review"))["n_pairs"].tolist() == list(review["n_pairs"])
+
+
 def test_the_command_line_says_it_in_one_line(sample, tmp_path, monkeypatch, capsys):
     (tmp_path / "bad.json").write_text("{")
     (tmp_path / "c.yaml").write_text(json.dumps(sample[0].config.model_dump(mode="json")))

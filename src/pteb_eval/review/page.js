@@ -159,8 +159,10 @@
     // A key held down must not rate pair after pair.
     if (event.repeat || event.ctrlKey || event.altKey || event.metaKey) return;
     if (event.target === byId("rater") || !byId("keys").checked) return;
-    if (/^[0-5]$/.test(event.key)) rate(Number(event.key));
-    else if (event.key.toLowerCase() === "u") undo();
+    // By place too: on some keyboards the row of digits types other signs, or other digits.
+    const digit = /^([0-5])$/.exec(event.key) ?? /^Digit([0-5])$/.exec(event.code);
+    if (digit) rate(Number(digit[1]));
+    else if (event.key.toLowerCase() === "u" || event.key === "Backspace") undo();
     else if (event.key === "ArrowLeft") go(state.place - 1);
     else if (event.key === "ArrowRight") go(state.place + 1);
     else return;
