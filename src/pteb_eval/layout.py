@@ -16,6 +16,7 @@ TEST_TABLES = (
 )
 RANK_TABLES = ("ranking", "model_pairs", "across_tasks")
 TABLES = (*TEST_TABLES, *RANK_TABLES)
+REVIEW_TABLES = ("review", "review_raters")  # of `pteb-eval review import`; no rule makes them
 TABLE_FORMATS = ("csv", "md", "tex")
 FIGURES = ("original_vs_pteb", "rank_changes", "critical_difference", "interval_width")
 FIGURE_FORMATS = ("pdf", "svg", "png")
@@ -46,6 +47,18 @@ class Layout:
     def paraphrase_shard(self, generator: str, task: str, shard: str) -> Path:
         """One shard of a paraphrase file, such as `2-of-8`."""
         return self.root / "paraphrases" / generator / "shards" / f"{task}.{shard}.parquet"
+
+    def judgements(self, judge: str, generator: str, task: str) -> Path:
+        """A judge's ratings of a generator's paraphrases."""
+        return self.root / "judgements" / judge / generator / f"{task}.parquet"
+
+    def review_page(self, sample: str) -> Path:
+        """The page on which people rate a sample of pairs."""
+        return self.root / "review" / f"{sample}.html"
+
+    def review_key(self, sample: str) -> Path:
+        """What the items of such a page are."""
+        return self.root / "review" / f"{sample}.key.parquet"
 
     def embeddings(self, model: str, generator: str, task: str) -> Path:
         """A model's vectors of a task's own texts (`original`) or of a generator's paraphrases."""

@@ -15,7 +15,14 @@ from pteb_eval.embed.packaged import PACKAGES, packaged_revision
 from pteb_eval.errors import UserError
 from pteb_eval.fingerprint import fingerprint
 from pteb_eval.ids import canonical_json
-from pteb_eval.layout import FIGURE_FORMATS, FIGURES, TABLE_FORMATS, TABLES, Layout
+from pteb_eval.layout import (
+    FIGURE_FORMATS,
+    FIGURES,
+    REVIEW_TABLES,
+    TABLE_FORMATS,
+    TABLES,
+    Layout,
+)
 from pteb_eval.paraphrase.engines.packaged import is_installed
 from pteb_eval.paraphrase.prompts import load_prompt
 
@@ -265,6 +272,11 @@ class Workflow:
     def tables(self, names: Iterable[str] = TABLES) -> list[str]:
         """Tables, unless some are named all, in all formats."""
         return [str(self.layout.table(table, ext)) for table in names for ext in TABLE_FORMATS]
+
+    def review_tables(self) -> list[str]:
+        """Tables of `pteb-eval review import` that are there: the report shows them."""
+        paths = [self.layout.table(name) for name in REVIEW_TABLES]
+        return [str(path) for path in paths if path.is_file()]
 
     def figures(self) -> list[str]:
         """All figures in all formats."""

@@ -7,9 +7,11 @@ import pytest
 
 from pteb_eval import fetch
 from pteb_eval.embed.inputs import INPUT_COLUMNS
-from pteb_eval.layout import FIGURES, TABLES, Layout
+from pteb_eval.layout import FIGURES, REVIEW_TABLES, TABLES, Layout
 from pteb_eval.paraphrase import stage as paraphrase
 from pteb_eval.paraphrase.summary import COLUMNS as QUALITY_COLUMNS
+from pteb_eval.review import agreement
+from pteb_eval.review.key import SCHEMA as KEY
 from pteb_eval.score.instances import INSTANCES
 from pteb_eval.score.stage import SCORES
 from pteb_eval.score.surface import SURFACE
@@ -29,6 +31,9 @@ COLUMNS = {
     "paraphrase_quality.csv": QUALITY_COLUMNS,
     "surface.csv": surface_table.COLUMNS,
     "inputs.csv": INPUT_COLUMNS,
+    "review.csv": agreement.COLUMNS,
+    "review_raters.csv": agreement.RATER_COLUMNS,
+    "review key": KEY.names,
     "texts": fetch.SCHEMA.names,
     "paraphrases": paraphrase.SCHEMA.names,
     "scores": SCORES.names,
@@ -50,7 +55,7 @@ def test_every_column_is_described(name):
 
 
 def test_every_table_and_figure_has_its_place():
-    assert {f"{table}.csv" for table in TABLES} <= COLUMNS.keys()
+    assert {f"{table}.csv" for table in (*TABLES, *REVIEW_TABLES)} <= COLUMNS.keys()
     assert all(f"| `{figure}` |" in PAGE for figure in FIGURES)
 
 
@@ -61,6 +66,8 @@ def test_every_kind_of_file_stands_in_the_tree():
         layout.model("<model>"),
         layout.generator("<generator>"),
         layout.paraphrases("<generator>", "<task>"),
+        layout.review_page("<sample>"),
+        layout.review_key("<sample>"),
         layout.embeddings("<model>", "<generator>", "<task>"),
         layout.scores("<model>", "<generator>", "<task>"),
         layout.surface("<model>", "<generator>", "<task>"),

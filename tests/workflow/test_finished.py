@@ -159,3 +159,25 @@ def test_a_cache_is_shared_by_all_configurations(project):
     added = project.work() - before
     assert added
     assert {(kind, *what[:1]) for kind, *what in added} == {("vector", "fake-c")}
+
+
+def test_ratings_of_people_reach_the_report_and_nothing_else_is_made(project):
+    result = project.run("pteb-eval", "review", "export", "my.yaml", "--pairs", "20")
+    assert result.status == 0, result.output
+    folder = project.folder / "results" / "small"
+    [key_path] = (folder / "review").glob("*.key.parquet")
+    key = read_table(key_path).to_pylist()
+    assert {row["task"] for row in key if row["kind"] == "pair"} == set(TASKS)
+    content = {"format": "pteb-eval ratings 1", "sample": key_path.name.split(".")[0]}
+    ratings = [{"item": row["item"], "rating": 5} for row in key]
+    project.write("a.json", json.dumps({**content, "rater": "Ana", "ratings": ratings}))
+    result = project.run("pteb-eval", "review", "import", "a.json", "--config", "my.yaml")
+    assert result.status == 0, result.output
+    assert {row["kept_share"] for row in table(folder, "review")} == {"1.0"}
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*.*") if path.is_file()}
+    result = project.snakemake("--cores", "1")
+    assert result.status == 0, result.output
+    changed = {path.name for path, time in before.items() if path.stat().st_mtime_ns != time}
+    assert changed == {"report.html", "report.log"}
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "What people say of the meaning" in page and "People rated 10 of the usable" in page

@@ -26,6 +26,7 @@ rule report:
         rules.plot.output,
         flow.paraphrase_files(),
         flow.texts_files(),
+        flow.review_tables(),
     output:
         str(layout.report),
     log:

@@ -11,7 +11,7 @@ import yaml
 
 from pteb_eval import __version__
 from pteb_eval.ids import digest
-from pteb_eval.layout import FIGURES, TABLES, Layout
+from pteb_eval.layout import FIGURES, REVIEW_TABLES, TABLES, Layout
 from pteb_eval.provenance import library_versions
 from pteb_eval.statistics.stage import AS_PERCENT
 from pteb_eval.store import provenance_of, read_table, write_text
@@ -44,16 +44,20 @@ def run(settings: dict[str, Any], root: Path) -> None:
         lstrip_blocks=True,
     )  # fmt: skip
     tables = {name: _read(layout, name) for name in TABLES if name != "scores"}
+    reviews = {name: _read(layout, name) for name in REVIEW_TABLES if layout.table(name).is_file()}
     page = environment.get_template(TEMPLATE.name).render(
         name=settings["name"],
         runs=settings["runs"],
         confidence=settings["statistics"]["confidence"],
         substituted=settings["on_failure"] == "substitute",
-        answer=list(_answer(tables)),
+        answer=list(_answer(tables, reviews.get("review"))),
         tasks=[_task(layout, task) for task in _names(settings["tasks"])],
         generators=[_generator(layout, settings, name) for name in _names(settings["generators"])],
         results=_results(tables),
         tables={name: rounded(table, AS_PERCENT) for name, table in tables.items()},
+        reviews=[
+            rounded(table.dropna(axis=1, how="all"), AS_PERCENT) for table in reviews.values()
+        ],
         figures=[
             {"name": name, "uri": _data_uri(layout.figure(name, "svg"))}
             for name in FIGURES
@@ -67,7 +71,9 @@ def run(settings: dict[str, Any], root: Path) -> None:
         ],
         captions=CAPTIONS,
         numeric=[
-            column for table in tables.values() for column in table.select_dtypes("number").columns
+            column
+            for table in (*tables.values(), *reviews.values())
+            for column in table.select_dtypes("number").columns
         ],
         signature=_signature(settings),
         configuration=yaml.safe_dump(settings, sort_keys=False, allow_unicode=True),
@@ -92,7 +98,7 @@ def _results(tables: dict[str, pd.DataFrame]) -> list[dict[str, Any]]:
     return [dict(row) for row in rows.to_dict("records")]
 
 
-def _answer(tables: dict[str, pd.DataFrame]) -> Iterator[str]:
+def _answer(tables: dict[str, pd.DataFrame], review: pd.DataFrame | None) -> Iterator[str]:
     """What the numbers say, in sentences; for each task, subset and generator."""
     results = pd.DataFrame(_results(tables))
     for (task, subset, generator), rows in results.groupby(
@@ -111,10 +117,25 @@ def _answer(tables: dict[str, pd.DataFrame]) -> Iterator[str]:
         )
         copied, failed = rows["copy_rate"].iloc[0], rows["failure_rate"].iloc[0]
         yield (
-            f"Of its paraphrases {copied:.0%} only copy the text and {failed:.1%} failed. Nobody "
-            "has checked that the others keep the meaning: a drop may be the paraphraser's doing "
-            "as well as the model's."
+            f"Of its paraphrases {copied:.0%} only copy the text and {failed:.1%} failed. "
+            + _meaning(review, str(generator), str(task))
         )
+
+
+def _meaning(review: pd.DataFrame | None, generator: str, task: str) -> str:
+    """Whether the meaning was kept, as far as people rated it."""
+    if review is not None:
+        for row in review[
+            (review["generator"] == generator) & (review["task"] == task)
+        ].itertuples():
+            return (
+                f"People rated {row.n_pairs} of the usable ones: {row.kept_share:.0%} keep the "
+                f"meaning ({row.kept_low:.0%} to {row.kept_high:.0%}), see below."
+            )
+    return (
+        "Nobody has checked that the others keep the meaning: a drop may be the paraphraser's "
+        "doing as well as the model's."
+    )
 
 
 def _task(layout: Layout, task: str) -> dict[str, Any]:

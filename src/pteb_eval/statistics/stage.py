@@ -34,6 +34,7 @@ AS_PERCENT = (
     "failure_rate", "copy_rate", "duplicate_rate", "cut_rate",
               "truncated_share", "width", "target_width", "epsilon",
     "shift", "difference", "difference_ci_low", "difference_ci_high",
+    "kept_share", "kept_low", "kept_high", "checks_passed",
 )  # fmt: skip
 """Columns that tables for people show × 100."""
 
