@@ -123,8 +123,10 @@ def test_a_mistake_about_judges_stops_before_anything_runs(project, change, mess
 
 
 def test_a_task_without_gold_pairs(project):
-    settings = {"task": {"mteb": "Banking77Classification"}, "max_instances": None}
+    project.write("texts.csv", "text\nOne text.\nAnother text.\n")
+    task = {"type": "texts", "name": "alone", "path": "texts.csv", "language": "eng-Latn"}
+    settings = {"task": task, "max_instances": None}
     fails(
-        project, r"validate_judge: Banking77Classification is of type Classification: pairs with",
+        project, r"validate_judge: alone is of type .*: pairs with gold are needed, an STS or pair",
         "pteb-eval", "judge", "--settings", json.dumps(settings), "--output", "results/new.parquet",
     )  # fmt: skip
