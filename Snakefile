@@ -16,6 +16,7 @@ if not workflow.overwrite_configfiles:
 include: "workflow/rules/common.smk"
 include: "workflow/rules/fetch.smk"
 include: "workflow/rules/paraphrase.smk"
+include: "workflow/rules/judge.smk"
 include: "workflow/rules/embed.smk"
 include: "workflow/rules/score.smk"
 include: "workflow/rules/statistics.smk"

@@ -41,12 +41,17 @@ def fetch_generator(settings: dict[str, Any], output: Path) -> None:
     """Download a generator's model; not loaded, since it may fit on the GPU node only.
 
     Args:
-        settings: `generator`, `model`, `revision`.
+        settings: `generator` (or judge), `model`, `revision`; with `engine: cosine` the model is an
+            embedding model.
         output: the JSON file to write, as of `fetch_model`.
 
     Raises:
         UserError: if there is no such model, or it cannot be reached.
     """
+    if settings.get("engine") == "cosine":
+        form = {"path": None, "dtype": None, "max_length": None, "trust_remote_code": False}
+        chosen = {"name": settings["model"], "revision": settings["revision"]}
+        return fetch_model({**form, **chosen}, output)
     offline_unless_reachable()  # before its library is imported, which asks only once
     from huggingface_hub import snapshot_download
 
@@ -60,7 +65,7 @@ def fetch_generator(settings: dict[str, Any], output: Path) -> None:
             f"generator {settings['generator']!r}: not fetched ({reason}): {advice(what)}"
         ) from error
     say(f"fetch {name}: revision {Path(folder).name}")
-    _write(output, name, {"model": name, "revision": Path(folder).name})
+    return _write(output, name, {"model": name, "revision": Path(folder).name})
 
 
 def _write(output: Path, name: str, identity: dict[str, Any]) -> None:

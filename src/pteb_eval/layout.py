@@ -17,9 +17,29 @@ TEST_TABLES = (
 RANK_TABLES = ("ranking", "model_pairs", "across_tasks")
 TABLES = (*TEST_TABLES, *RANK_TABLES)
 REVIEW_TABLES = ("review", "review_raters")  # of `pteb-eval review import`; no rule makes them
+JUDGE_TABLES = (
+    "judge_validation",
+    "drift",
+    "drift_regression",
+    "paraphrasers",
+    "judge_agreement",
+)
 TABLE_FORMATS = ("csv", "md", "tex")
 FIGURES = ("original_vs_pteb", "rank_changes", "critical_difference", "interval_width")
+JUDGE_FIGURES = ("delta_by_judge", "paraphrasers")
 FIGURE_FORMATS = ("pdf", "svg", "png")
+
+
+def judge_tables(n_judges: int, validated: bool) -> list[str]:
+    """Those of `JUDGE_TABLES` that a run with so many judges has."""
+    has = {
+        "judge_validation": validated,
+        "drift": n_judges > 0,
+        "drift_regression": n_judges > 0,
+        "paraphrasers": n_judges > 0,
+        "judge_agreement": n_judges > 1,
+    }
+    return [name for name in JUDGE_TABLES if has[name]]
 
 
 @dataclass(frozen=True)
@@ -48,9 +68,38 @@ class Layout:
         """One shard of a paraphrase file, such as `2-of-8`."""
         return self.root / "paraphrases" / generator / "shards" / f"{task}.{shard}.parquet"
 
+    def judge(self, judge: str) -> Path:
+        """What a judge's model was when it was fetched."""
+        return self.root / "models" / "judges" / f"{judge}.json"
+
     def judgements(self, judge: str, generator: str, task: str) -> Path:
-        """A judge's ratings of a generator's paraphrases."""
+        """A judge's ratings of a generator's paraphrases of a task."""
         return self.root / "judgements" / judge / generator / f"{task}.parquet"
+
+    def judgement_shard(self, judge: str, generator: str, task: str, shard: str) -> Path:
+        """One shard of a file of judgements, such as `2-of-8`."""
+        folder = self.root / "judgements" / judge / generator / "shards"
+        return folder / f"{task}.{shard}.parquet"
+
+    def gold(self, task: str) -> Path:
+        """Pairs of a task that people rated."""
+        return self.root / "gold" / f"{task}.parquet"
+
+    def validation(self, judge: str, task: str) -> Path:
+        """A judge's ratings of these pairs."""
+        return self.root / "validation" / judge / f"{task}.parquet"
+
+    def drift(self, judge: str, generator: str, task: str) -> Path:
+        """How well the texts of each instance kept their meaning."""
+        return self.root / "drift" / judge / generator / f"{task}.parquet"
+
+    def judged_scores(self, model: str, generator: str, task: str) -> Path:
+        """Scores on instances whose meaning was kept, for each threshold of `min_judge`."""
+        return self.root / "judged" / "scores" / model / generator / f"{task}.parquet"
+
+    def judged_instances(self, model: str, generator: str, task: str) -> Path:
+        """The per-instance values behind them."""
+        return self.root / "judged" / "instances" / model / generator / f"{task}.parquet"
 
     def review_page(self, sample: str) -> Path:
         """The page on which people rate a sample of pairs."""

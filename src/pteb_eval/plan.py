@@ -9,11 +9,12 @@ from typing import Any
 import pyarrow as pa
 
 from pteb_eval.config import FileTask, Generator
-from pteb_eval.config.schema import ORIGINAL
+from pteb_eval.config.schema import ORIGINAL, LlmJudge
 from pteb_eval.estimates import Size, estimated_size
 from pteb_eval.fetch import texts_table
 from pteb_eval.hub import go_offline
 from pteb_eval.ids import canonical_json
+from pteb_eval.judge.llm import LlmRater
 from pteb_eval.paraphrase.prompts import load_prompt
 from pteb_eval.paraphrase.stage import Generation, wordings_of
 from pteb_eval.progress import Progress, duration
@@ -31,7 +32,7 @@ class Work:
     """One line of a plan.
 
     Attributes:
-        step: `paraphrase` or `embed`.
+        step: `paraphrase`, `judge` or `embed`.
         task: the task.
         who: the generator or model.
         texts: slots of the task.
@@ -74,6 +75,10 @@ def plan(flow: Workflow) -> Iterator[Work]:
         for generator in flow.generators.values():
             if isinstance(generator, Generator):
                 yield _paraphrases(flow, task, generator, size, table)
+        for judge in flow.judges.values():
+            if isinstance(judge, LlmJudge):
+                for name in flow.generators:
+                    yield _judgements(flow, task, name, judge, size, table is None)
         for slug, model in flow.models.items():
             for name in (ORIGINAL, *flow.generators):
                 total = size.distinct if name == ORIGINAL else size.reworded * flow.runs
@@ -172,6 +177,24 @@ def _paraphrases(
     return Work(
         "paraphrase", task, generator.name, size.texts, size.reworded, total, done,
         (read, written), rate or generator.rate, table is None,
+    )  # fmt: skip
+
+
+def _judgements(
+    flow: Workflow, task: str, generator: str, entry: LlmJudge, size: Size, estimate: bool
+) -> Work:
+    """Ratings of a generator's paraphrases; pairs with gold are few beside them and not counted."""
+    settings = _settings(flow.judge_settings(entry.name, task, generator))
+    with LlmRater(settings, entry.options, flow.cache, "") as judge:
+        rate = measured_rate(flow.cache, "judge", judge.identity)
+        framing = len(judge.prompt.template)
+    times = flow.runs * entry.ratings * (1 + entry.both_orders)
+    total = size.reworded * times
+    read = (framing * total + 2 * size.characters * times) // CHARACTERS_PER_TOKEN
+    done = total if flow.layout.judgements(entry.name, generator, task).is_file() else 0
+    return Work(
+        "judge", task, f"{entry.name} ({generator})", size.texts, size.reworded, total, done,
+        (read, total), rate, estimate,
     )  # fmt: skip
 
 

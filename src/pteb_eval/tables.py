@@ -1,5 +1,6 @@
 """Tables as CSV for programs, Markdown for people and LaTeX for papers."""
 
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -7,20 +8,33 @@ import pandas as pd
 from pteb_eval.store import write_text
 
 
-def write_tables(frame: pd.DataFrame, csv: Path, hundredfold: tuple[str, ...] = ()) -> None:
+def write_tables(
+    frame: pd.DataFrame,
+    csv: Path,
+    hundredfold: tuple[str, ...] = (),
+    people: pd.DataFrame | None = None,
+) -> None:
     """Write a frame beside `csv` as .csv (fractions, full precision), .md and .tex (rounded).
 
     Args:
         frame: the table.
         csv: path of the CSV file; the others differ in their extension.
         hundredfold: columns of scores, shown ×100 in .md and .tex.
+        people: what .md and .tex show instead, all cells text; `**bold**` is bold in both.
     """
     write_text(csv, frame.to_csv(index=False))
-    shown = rounded(frame, hundredfold)
-    write_text(csv.with_suffix(".md"), shown.to_markdown(index=False) + "\n")
-    latex = shown.rename(columns=lambda name: name.replace("_", r"\_"))
-    latex = latex.map(lambda cell: cell.replace("_", r"\_").replace("%", r"\%"))
+    shown = rounded(frame, hundredfold) if people is None else people
+    write_text(
+        csv.with_suffix(".md"),
+        shown.to_markdown(index=False, disable_numparse=people is not None) + "\n",
+    )
+    latex = shown.rename(columns=_latex).map(_latex)
     write_text(csv.with_suffix(".tex"), latex.to_latex(index=False))
+
+
+def _latex(text: str) -> str:
+    text = text.replace("_", r"\_").replace("%", r"\%").replace("ρ", r"$\rho$")
+    return re.sub(r"\*\*(.+?)\*\*", r"\\textbf{\1}", text)
 
 
 def rounded(frame: pd.DataFrame, hundredfold: tuple[str, ...] = ()) -> pd.DataFrame:

@@ -5,3 +5,4 @@ Editing their code alone reruns nothing, since a rerun there is dear.
 
 PARAPHRASE_STEP = "1"
 EMBED_STEP = "1"
+JUDGE_STEP = "1"

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from pteb_eval.auto_runs import recorded_runs
-from pteb_eval.config import Config, FileTask, FrozenSet, Generator, MtebTask, parse_config
-from pteb_eval.config.schema import ANSWER_OPTIONS, ORIGINAL, Model
+from pteb_eval.config import Config, FileTask, FrozenSet, Generator, parse_config
+from pteb_eval.config.schema import ORIGINAL, Model
 from pteb_eval.embed.packaged import PACKAGES, packaged_revision
 from pteb_eval.errors import UserError
 from pteb_eval.fingerprint import fingerprint
@@ -18,17 +18,24 @@ from pteb_eval.ids import canonical_json
 from pteb_eval.layout import (
     FIGURE_FORMATS,
     FIGURES,
+    JUDGE_FIGURES,
+    RANK_TABLES,
     REVIEW_TABLES,
     TABLE_FORMATS,
-    TABLES,
-    Layout,
+    TEST_TABLES,
+    judge_tables,
 )
 from pteb_eval.paraphrase.engines.packaged import is_installed
 from pteb_eval.paraphrase.prompts import load_prompt
+from pteb_eval.workflow_judges import JudgeWorkflow, answer_options, task_settings
 
 STAGE_MODULES = {
     "fetch": "pteb_eval.fetch",
     "score": "pteb_eval.score.stage",
+    "score_judged": "pteb_eval.score.judged",
+    "judge_gold": "pteb_eval.judge.gold",
+    "judge_instances": "pteb_eval.judge.instances",
+    "judge_validation": "pteb_eval.judge.validation",
     "test": "pteb_eval.statistics.stage",
     "rank": "pteb_eval.statistics.rank",
     "plot": "pteb_eval.plot.stage",
@@ -36,7 +43,7 @@ STAGE_MODULES = {
 }
 
 
-class Workflow:
+class Workflow(JudgeWorkflow):
     """A configuration, seen from the rules.
 
     Args:
@@ -48,14 +55,10 @@ class Workflow:
     """
 
     def __init__(self, config: Config, results: Path = Path("results")) -> None:
-        self.config = config
-        self.layout = Layout(results / config.name)
+        super().__init__(config, results)
         self.cache = results / "cache"
-        self.tasks = {task.name: task for task in config.tasks}
-        self.models = {model.slug: model for model in config.models}
-        self.generators = {generator.name: generator for generator in config.generators}
         self.runs = recorded_runs(self.layout) if config.runs == "auto" else config.runs
-        for task in config.tasks:
+        for task in self.loaded.values():
             for path in task.files if isinstance(task, FileTask) else ():
                 if not path.exists():
                     raise UserError(f"task {task.name!r}: {path}: no such file or folder")
@@ -78,12 +81,12 @@ class Workflow:
     # Settings, as canonical JSON: exactly what changes the output of a rule.
 
     def fetch_settings(self, task: str) -> str:
-        """Settings of `fetch`."""
-        entry = self.tasks[task]
+        """Settings of `fetch`; of a task that is only for judges nothing is reworded."""
+        entry = self.loaded[task]
         return canonical_json(
             {
                 "task": self._task(task),
-                "scope": self.config.scope,
+                "scope": self.config.scope if task in self.tasks else "all",
                 "max_instances": entry.max_instances,
             }
         )
@@ -108,11 +111,7 @@ class Workflow:
                 "sampling": entry.sampling.model_dump(mode="json"),
                 "prompts": [load_prompt(path).model_dump(mode="json") for path in entry.prompts],
                 "attempts": entry.attempts,
-                "answer_options": {
-                    name: value
-                    for name, value in entry.options.items()
-                    if name in ANSWER_OPTIONS[entry.engine]
-                },
+                "answer_options": answer_options(entry),
                 "seed": self.config.seed,
             }
         )
@@ -175,32 +174,45 @@ class Workflow:
 
     def test_settings(self) -> str:
         """Settings of `test`."""
-        return self._statistics(None)
+        judges = {
+            "judges": list(self.judges),
+            "validated": bool(self.gold),
+            "min_judge": bool(self.config.min_judge),
+        }
+        return canonical_json(self._of_all(None) | (judges if self.judges else {}))
 
     def rank_settings(self) -> str:
         """Settings of `rank`."""
         return self._statistics({"interval", "confidence", "resamples", "correction", "alpha"})
 
     def _statistics(self, keys: set[str] | None) -> str:
-        return canonical_json(
-            {
-                "models": {slug: model.name for slug, model in self.models.items()},
-                "generators": list(self.generators),
-                "tasks": list(self.tasks),
-                "statistics": self.config.statistics.model_dump(mode="json", include=keys),
-                "seed": self.config.seed,
-            }
-        )
+        return canonical_json(self._of_all(keys))
+
+    def _of_all(self, keys: set[str] | None) -> dict[str, Any]:
+        return {
+            "models": {slug: model.name for slug, model in self.models.items()},
+            "generators": list(self.generators),
+            "tasks": list(self.tasks),
+            "statistics": self.config.statistics.model_dump(mode="json", include=keys),
+            "seed": self.config.seed,
+        }
 
     def report_settings(self) -> str:
         """Settings of `report`: the whole configuration, since the page shows it."""
         return canonical_json(self.config.model_dump(mode="json") | {"runs": self.runs})
 
+    def plot_settings(self) -> str:
+        """Settings of `plot`."""
+        return canonical_json({"figures": self._figure_names()})
+
+    def _figure_names(self) -> list[str]:
+        return [*FIGURES, *(JUDGE_FIGURES if self.judges else ())]
+
     # Files
 
     def data_files(self, task: str) -> list[str]:
         """The user's own files behind a task."""
-        entry = self.tasks[task]
+        entry = self.loaded[task]
         if not isinstance(entry, FileTask):
             return []
         return [str(file) for path in entry.files for file in _files_of(path)]
@@ -224,7 +236,9 @@ class Workflow:
         """All that the fetch rules make; after them no network is needed."""
         models = [str(self.layout.model(model)) for model in self.models]
         generators = [file for name in self.generators for file in self.generator_files(name)]
-        return self.texts_files() + models + generators
+        judges = [file for name in self.judges for file in self.judge_files(name)]
+        gold = [str(self.layout.texts(task)) for task in self.gold if task not in self.tasks]
+        return self.texts_files() + gold + models + generators + judges
 
     def mteb_results(self) -> list[str]:
         """The originals' results in mteb's format."""
@@ -233,15 +247,6 @@ class Workflow:
             for slug, model in self.models.items()
             for task in self.tasks
         ]
-
-    def cells(self) -> Iterable[tuple[str, str, str]]:
-        """Every (model, generator, task), `original` among the generators."""
-        return (
-            (model, generator, task)
-            for model in self.models
-            for generator in (ORIGINAL, *self.generators)
-            for task in self.tasks
-        )
 
     def score_files(self) -> list[str]:
         """The score and instance files of all cells."""
@@ -269,8 +274,11 @@ class Workflow:
             for task in self.tasks
         ]
 
-    def tables(self, names: Iterable[str] = TABLES) -> list[str]:
+    def tables(self, names: Iterable[str] | None = None) -> list[str]:
         """Tables, unless some are named all, in all formats."""
+        if names is None:
+            judged = judge_tables(len(self.judges), bool(self.gold))
+            names = [*TEST_TABLES, *RANK_TABLES, *judged]
         return [str(self.layout.table(table, ext)) for table in names for ext in TABLE_FORMATS]
 
     def review_tables(self) -> list[str]:
@@ -278,12 +286,17 @@ class Workflow:
         paths = [self.layout.table(name) for name in REVIEW_TABLES]
         return [str(path) for path in paths if path.is_file()]
 
+    def test_tables(self) -> list[str]:
+        """Names of the tables that `test` writes."""
+        return [*TEST_TABLES, *judge_tables(len(self.judges), validated=False)]
+
     def figures(self) -> list[str]:
         """All figures in all formats."""
-        return [str(self.layout.figure(name, ext)) for name in FIGURES for ext in FIGURE_FORMATS]
+        names = self._figure_names()
+        return [str(self.layout.figure(name, ext)) for name in names for ext in FIGURE_FORMATS]
 
     def _task(self, task: str) -> dict[str, Any]:
-        return task_settings(self.tasks[task])
+        return task_settings(self.loaded[task])
 
 
 def _kind(entry: Generator | FrozenSet) -> str:
@@ -297,11 +310,6 @@ def _files_of(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     return [file for file in sorted(path.rglob("*")) if file.is_file()]
-
-
-def task_settings(entry: MtebTask | FileTask) -> dict[str, Any]:
-    """An entry of the config as `load_task` takes it."""
-    return entry.model_dump(mode="json", exclude={"max_instances"}, exclude_none=True)
 
 
 def from_snakemake(content: Mapping[str, Any]) -> Workflow:

@@ -32,6 +32,7 @@ PARAPHRASES = [
         "status": "ok" if text else "empty",
         "copy": run == 1,
         "finish_reason": "stop",
+        "n_tokens": 2,
         "edit_distance": 0.5,
         "word_overlap": 0.5,
         "length_ratio": 1.0,

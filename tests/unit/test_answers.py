@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import pytest
 
-from pteb_eval.paraphrase import answers, stage
+from pteb_eval.paraphrase import answers
 from pteb_eval.paraphrase.answers import AnswerCache, Question, ask
-from pteb_eval.paraphrase.engines import Completion
+from pteb_eval.paraphrase.engines import Completion, load
 from pteb_eval.paraphrase.stage import Generation, Wording
 from pteb_eval.progress import Progress
 
@@ -184,7 +184,7 @@ def generation(folder, settings=SETTINGS, options=OPTIONS):
 @pytest.fixture
 def answered(tmp_path, monkeypatch):
     """A cache with the answer to one wording under SETTINGS."""
-    monkeypatch.setattr(stage, "load_engine", lambda settings, cache_dir: Parrot())
+    monkeypatch.setattr(load, "load_engine", lambda settings, cache_dir: Parrot())
     with generation(tmp_path) as made:
         made.word([Wording("A text.", "English", 1)])
     return tmp_path
@@ -269,7 +269,7 @@ def test_a_language_counts_only_where_the_prompt_names_it(answered):
 
 def test_a_chain_asks_the_second_prompt_about_the_first_answer(tmp_path, monkeypatch):
     parrot = Parrot()
-    monkeypatch.setattr(stage, "load_engine", lambda settings, cache_dir: parrot)
+    monkeypatch.setattr(load, "load_engine", lambda settings, cache_dir: parrot)
     second = {**PROMPT, "template": "Back: {text}"}
     wording = Wording("A text.", "English", 1)
     with generation(tmp_path, {**SETTINGS, "prompts": [PROMPT, second]}) as chain:

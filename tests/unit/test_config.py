@@ -258,7 +258,7 @@ def test_the_example_of_own_data_reads_the_sts_benchmark():
     if not file.is_file():
         pytest.skip("the STS Benchmark's test file is not here")
     from pteb_eval.fetch import texts_table
-    from pteb_eval.workflow import task_settings
+    from pteb_eval.workflow_judges import task_settings
 
     entry = load_config(ROOT / "config" / "own_sts.yaml").tasks[0]
     settings = task_settings(entry.model_copy(update={"path": file}))
@@ -277,3 +277,56 @@ def test_a_value_of_no_right_type_names_the_key_alone(value):
 
 def test_models_whose_files_would_have_one_name_are_refused():
     assert "'a__b' stands there twice" in mistake(changed("models", to=["a/b", "a__b"]))
+
+
+# Judges
+
+JUDGE = {"name": "j", "engine": "llamacpp", "model": "j.gguf", "prompt": "j.yaml"}
+
+
+def judged(**changes):
+    return {**SMALL, "judges": [JUDGE], "validate_judge": ["STSBenchmark"], **changes}
+
+
+def test_a_judge_is_greedy_and_rates_both_orders():
+    [judge] = parse_config(judged(), "my.yaml").judges
+    assert (judge.sampling.temperature, judge.ratings, judge.both_orders) == (0, 1, True)
+    given = {**JUDGE, "sampling": {"max_tokens": 2}}
+    [judge] = parse_config(judged(judges=[given]), "my.yaml").judges
+    assert (judge.sampling.temperature, judge.sampling.max_tokens) == (0, 2)
+
+
+def test_a_name_in_validate_judge_is_that_task_or_one_of_mteb():
+    config = parse_config(
+        judged(tasks=[PAIRS], validate_judge=["mine", "BIOSSES", {**PAIRS, "name": "more"}]),
+        "my.yaml",
+    )
+    assert config.validate_judge[0] == config.tasks[0]
+    assert config.validate_judge[1] == MtebTask(mteb="BIOSSES")
+    assert config.validate_judge[2].name == "more"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (judged(judges=[]), "validate_judge: there are no `judges` to validate"),
+        (judged(min_judge=[3], validate_judge=[]), "min_judge: needs `judges`, and `validate_"),
+        (
+            judged(validate_judge=[{**PAIRS, "type": "retrieval"}]),
+            "validate_judge: 'mine' is of type retrieval: pairs with gold are needed",
+        ),
+        (
+            judged(tasks=[PAIRS], validate_judge=[{**PAIRS, "path": "other.csv"}]),
+            "validate_judge: 'mine' differs from that of `tasks`",
+        ),
+        (judged(judges=[JUDGE, JUDGE]), "judges: 'j' stands there twice"),
+        (judged(judges=[{**JUDGE, "attempts": 2}]), "judges.0: attempts: 2 greedy answers are"),
+        (
+            judged(judges=[{"name": "n", "engine": "edit_distance", "model": "m"}]),
+            "judges.0: engine edit_distance takes no `model`",
+        ),
+        (judged(judges=[{**JUDGE, "promt": 1}]), "unknown key 'judges.0.promt': did you mean"),
+    ],
+)
+def test_a_mistake_about_judges_names_the_key(content, message):
+    assert mistake(content).startswith(message)

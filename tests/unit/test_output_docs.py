@@ -7,7 +7,9 @@ import pytest
 
 from pteb_eval import fetch
 from pteb_eval.embed.inputs import INPUT_COLUMNS
-from pteb_eval.layout import FIGURES, REVIEW_TABLES, TABLES, Layout
+from pteb_eval.judge import gold, instances, validation
+from pteb_eval.judge import stage as judge
+from pteb_eval.layout import FIGURES, JUDGE_FIGURES, JUDGE_TABLES, REVIEW_TABLES, TABLES, Layout
 from pteb_eval.paraphrase import stage as paraphrase
 from pteb_eval.paraphrase.summary import COLUMNS as QUALITY_COLUMNS
 from pteb_eval.review import agreement
@@ -15,7 +17,16 @@ from pteb_eval.review.key import SCHEMA as KEY
 from pteb_eval.score.instances import INSTANCES
 from pteb_eval.score.stage import SCORES
 from pteb_eval.score.surface import SURFACE
-from pteb_eval.statistics import rank, significance, stage, summary, surface_table
+from pteb_eval.statistics import (
+    drift,
+    judges,
+    paraphrasers,
+    rank,
+    significance,
+    stage,
+    summary,
+    surface_table,
+)
 
 PAGE = (Path(__file__).parents[2] / "docs" / "output.md").read_text(encoding="utf-8")
 COLUMNS = {
@@ -34,6 +45,16 @@ COLUMNS = {
     "review.csv": agreement.COLUMNS,
     "review_raters.csv": agreement.RATER_COLUMNS,
     "review key": KEY.names,
+    "judge_validation.csv": validation.COLUMNS,
+    "drift.csv": drift.DRIFT_COLUMNS,
+    "drift_regression.csv": drift.REGRESSION_COLUMNS,
+    "paraphrasers.csv": paraphrasers.PARAPHRASER_COLUMNS,
+    "judge_agreement.csv": judges.AGREEMENT_COLUMNS,
+    "judgements": judge.SCHEMA.names,
+    "validation": judge.GOLD_SCHEMA.names,
+    "gold": gold.SCHEMA.names,
+    "drift": instances.SCHEMA.names,
+    "judged": ["min_judge"],
     "texts": fetch.SCHEMA.names,
     "paraphrases": paraphrase.SCHEMA.names,
     "scores": SCORES.names,
@@ -55,8 +76,8 @@ def test_every_column_is_described(name):
 
 
 def test_every_table_and_figure_has_its_place():
-    assert {f"{table}.csv" for table in (*TABLES, *REVIEW_TABLES)} <= COLUMNS.keys()
-    assert all(f"| `{figure}` |" in PAGE for figure in FIGURES)
+    assert {f"{table}.csv" for table in (*TABLES, *JUDGE_TABLES, *REVIEW_TABLES)} <= COLUMNS.keys()
+    assert all(f"| `{figure}` |" in PAGE for figure in (*FIGURES, *JUDGE_FIGURES))
 
 
 def test_every_kind_of_file_stands_in_the_tree():
@@ -68,6 +89,13 @@ def test_every_kind_of_file_stands_in_the_tree():
         layout.paraphrases("<generator>", "<task>"),
         layout.review_page("<sample>"),
         layout.review_key("<sample>"),
+        layout.judge("<judge>"),
+        layout.judgements("<judge>", "<generator>", "<task>"),
+        layout.drift("<judge>", "<generator>", "<task>"),
+        layout.gold("<task>"),
+        layout.validation("<judge>", "<task>"),
+        layout.judged_scores("<model>", "<generator>", "<task>"),
+        layout.judged_instances("<model>", "<generator>", "<task>"),
         layout.embeddings("<model>", "<generator>", "<task>"),
         layout.scores("<model>", "<generator>", "<task>"),
         layout.surface("<model>", "<generator>", "<task>"),

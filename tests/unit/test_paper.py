@@ -9,7 +9,7 @@ import pytest
 from pteb_eval.config import load_config
 from pteb_eval.estimates import estimated_size
 from pteb_eval.tasks.load import task_metadata
-from pteb_eval.workflow import task_settings
+from pteb_eval.workflow_judges import task_settings
 
 ROOT = Path(__file__).parents[2]
 # Texts of each data set as the paper's public registry counts them; of retrieval the queries.

@@ -13,7 +13,7 @@ from pteb_eval.errors import UserError
 from pteb_eval.fetch import SCHEMA as TEXTS
 from pteb_eval.ids import text_id
 from pteb_eval.paraphrase import parts, stage
-from pteb_eval.paraphrase.engines import Completion
+from pteb_eval.paraphrase.engines import Completion, load
 from pteb_eval.store import provenance_of, read_table, write_table
 
 SENTENCES = [
@@ -47,8 +47,8 @@ class HashEngine:
 
 @pytest.fixture(autouse=True)
 def engine(monkeypatch):
-    monkeypatch.setattr(stage, "load_engine", lambda settings, cache_dir: HashEngine())
-    monkeypatch.setattr(stage, "engine_identity", lambda settings: {"engine": "hash"})
+    monkeypatch.setattr(load, "load_engine", lambda settings, cache_dir: HashEngine())
+    monkeypatch.setattr(load, "engine_identity", lambda settings: {"engine": "hash"})
     HashEngine.asked, HashEngine.refuses = [], {}
     return HashEngine
 

@@ -49,6 +49,22 @@ def test_texts_that_are_here_are_counted(workflow):
     assert original.seconds is None  # nothing measured here yet
 
 
+def test_ratings_are_counted_in_both_orders(workflow, tmp_path):
+    prompt = {**PROMPT, "template": "Rate {first} and {second}"}
+    (tmp_path / "judge.yaml").write_text(yaml.safe_dump(prompt))
+    judge = {"name": "j", "engine": "openai", "model": "m", "prompt": str(tmp_path / "judge.yaml")}
+    judge |= {"ratings": 2, "sampling": {"temperature": 1}}
+    judge |= {"options": {"base_url": "http://127.0.0.1:9/v1"}}
+    letters = {"name": "letters", "engine": "edit_distance"}
+    _, work, *vectors = plan(workflow(judges=[judge, letters]))
+    assert (work.step, work.who, work.distinct) == ("judge", "j (g)", 3)
+    total = 3 * 3 * 2 * 2  # texts, runs, ratings, orders
+    assert (work.total, work.todo, work.seconds) == (total, total, None)
+    characters = 25 * 3 * 2 * 2
+    assert work.tokens == ((total * len(prompt["template"]) + 2 * characters) // 4, total)
+    assert {one.step for one in vectors} == {"embed"}
+
+
 def test_only_the_first_instances(workflow, tmp_path):
     own = {"type": "sts", "name": "own", "path": str(tmp_path / "pairs.csv")}
     own |= {"language": "eng-Latn", "max_instances": 1}

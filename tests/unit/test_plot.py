@@ -36,11 +36,11 @@ def table(layout, name):
 
 def test_same_tables_same_bytes(layout, monkeypatch):
     monkeypatch.setattr(plot, "MOST_PIXELS", 300)
-    plot.run(layout.root)
+    plot.run({"figures": FIGURES}, layout.root)
     files = [layout.figure(name, ending) for name in FIGURES for ending in FIGURE_FORMATS]
     first = [path.read_bytes() for path in files]
     assert all(first)
-    plot.run(layout.root)
+    plot.run({"figures": FIGURES}, layout.root)
     assert [path.read_bytes() for path in files] == first
 
 
@@ -104,7 +104,7 @@ def test_interval_width_passes_through_the_runs_there_are(layout):
 
 def test_one_model_without_intervals(tmp_path):
     layout = run_of(tmp_path, {"only": 0.5}, ["mining"])
-    plot.run(layout.root)
+    plot.run({"figures": FIGURES}, layout.root)
     assert "No metric here has an interval" in layout.figure("interval_width").read_text()
     assert "need two models" in layout.figure("critical_difference").read_text()
 

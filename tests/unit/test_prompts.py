@@ -103,7 +103,8 @@ def test_a_file_that_is_no_prompt(tmp_path):
 
 
 def test_the_prompts_of_this_repository():
-    found = {path.stem: load_prompt(path) for path in sorted(PROMPTS.glob("*.yaml"))}
+    found = {path.stem: load_prompt(path) for path in sorted(PROMPTS.glob("*.yaml"))
+             if not path.stem.startswith("judge_")}  # fmt: skip
     assert {"paraphrase_chat", "paraphrase_completion"} <= found.keys()
     assert all(name == loaded.name for name, loaded in found.items())
     examples = found["paraphrase_completion"]

@@ -8,7 +8,7 @@ import time
 import pytest
 from fakes import zygote
 from filelock import FileLock
-from project import Project
+from project import JUDGED, Project
 
 
 @pytest.fixture(scope="session")
@@ -47,6 +47,30 @@ def finished(tmp_path_factory, zygote_socket):
             assert result.status == 0, result.output
             done.touch()
     return project
+
+
+@pytest.fixture(scope="session")
+def finished_judged(finished, tmp_path_factory):
+    """The same run with a judge, finished too: do not change it."""
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    with FileLock(shared / "judged.lock"):
+        folder, done = shared / "judged run", shared / "judged"
+        project = Project(folder, finished.zygote)
+        if not done.exists():
+            project = finished.copy_to(folder)
+            project.configure(JUDGED)
+            result = project.snakemake("--cores", "2")
+            assert result.status == 0, result.output
+            done.touch()
+    return project
+
+
+@pytest.fixture
+def judged(finished_judged, tmp_path):
+    """A copy of the finished run with a judge."""
+    return finished_judged.copy_to(tmp_path / "judged é")
 
 
 @pytest.fixture

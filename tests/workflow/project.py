@@ -53,6 +53,22 @@ CONFIG = {
 }
 
 
+JUDGED = {
+    **CONFIG,
+    "judges": [
+        {
+            "name": "reader",
+            "engine": "llamacpp",
+            "model": "fake",
+            "prompt": "resources/prompts/judge_completion.yaml",
+            "sampling": {"temperature": 0.5},
+        }
+    ],
+    "validate_judge": ["pairs", "BIOSSES"],
+    "min_judge_spearman": 0.1,  # the stand-in counts words, and agrees but a little
+}
+
+
 @dataclass(frozen=True)
 class Result:
     """How a program ended and what it printed, both streams together."""

@@ -10,7 +10,7 @@ from typing import get_args
 
 import pytest
 import yaml
-from project import CONFIG
+from project import CONFIG, JUDGED
 from pydantic import BaseModel
 
 from pteb_eval.config import Config
@@ -24,10 +24,19 @@ WILDCARDS = {
     "paraphrase": ("generator", "task"),
     "paraphrase_shard": ("generator", "task", "shard"),
     "paraphrase_parts": ("generator", "task"),
+    "fetch_judge": ("judge",),
+    "judge": ("judge", "generator", "task"),
+    "judge_shard": ("judge", "generator", "task", "shard"),
+    "judge_parts": ("judge", "generator", "task"),
+    "judge_instances": ("judge", "generator", "task"),
+    "judge_gold": ("task",),
+    "judge_pairs": ("judge", "task"),
+    "judge_validation": (),
     "embed_original": ("model", "task"),
     "embed_paraphrases": ("model", "generator", "task"),
     "score_original": ("model", "task"),
     "score_paraphrases": ("model", "generator", "task"),
+    "score_judged": ("model", "generator", "task"),
     "mteb_result": ("model", "task"),
     "test": (),
     "rank": (),
@@ -46,8 +55,9 @@ def situations():
 
 
 @pytest.mark.parametrize("row", situations())
-def test_a_change_runs_these_jobs_again_and_no_others(project, row):
-    config = with_keys(CONFIG, row.get("set", {}))
+def test_a_change_runs_these_jobs_again_and_no_others(request, row):
+    project = request.getfixturevalue("judged" if row.get("judged") else "project")
+    config = with_keys(JUDGED if row.get("judged") else CONFIG, row.get("set", {}))
     project.configure(config)
     change_files(project.folder, row)
     result = project.snakemake("--dry-run", "--quiet", "host")
@@ -80,6 +90,8 @@ def keys_of(model, prefix=""):
         nested = list(models_in(field.annotation))
         if not nested or "list" in str(field.annotation):
             yield prefix + name
+        if name == "validate_judge":
+            continue  # its entries are those of `tasks`
         for inner in nested:
             yield from keys_of(inner, f"{prefix}{name}.")
 
@@ -152,7 +164,9 @@ def expected_jobs(row, config):
         "model": [m if isinstance(m, str) else m["name"] for m in config["models"]],
         "generator": [entry["name"] for entry in config["generators"]],
     }
-    shards = max(entry.get("shards", 1) for entry in config["generators"])
+    judges = config.get("judges", [])
+    names["judge"] = [entry["name"] for entry in judges]
+    shards = max(entry.get("shards", 1) for entry in (*config["generators"], *judges))
     names["shard"] = [f"{number}-of-{shards}" for number in range(1, shards + 1)]
     names |= {key: [value] for key, value in row.get("only", {}).items()}
     return {

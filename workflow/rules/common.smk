@@ -1,6 +1,6 @@
 import re
 
-from pteb_eval.versions import EMBED_STEP, PARAPHRASE_STEP
+from pteb_eval.versions import EMBED_STEP, JUDGE_STEP, PARAPHRASE_STEP
 from pteb_eval.workflow import from_snakemake
 
 flow = from_snakemake(config)
@@ -11,9 +11,10 @@ ALL_CORES = 1024
 
 # Names come from the config, so a typo in a target fails before anything runs.
 wildcard_constraints:
-    task="|".join(map(re.escape, flow.tasks)),
+    task="|".join(map(re.escape, flow.loaded)),
     model="|".join(map(re.escape, flow.models)),
     generator="|".join(map(re.escape, flow.generators)),
+    judge="|".join(map(re.escape, flow.judges)) or "(?!)",
     revision="[^/]+",
 
 
@@ -22,6 +23,7 @@ localrules:
     fetch,
     fetch_model,
     fetch_generator,
+    fetch_judge,
     fetch_all,
     tables,
     figures,

@@ -46,6 +46,19 @@ rule fetch_generator:
         "pteb-eval fetch --generator {params.settings:q} --output {output:q} --log {log:q}"
 
 
+rule fetch_judge:
+    output:
+        str(layout.judge("{judge}")),
+    log:
+        str(layout.log("fetch", "judges", "{judge}")),
+    conda:
+        "../../envs/generate.yaml"
+    params:
+        settings=lambda wc: flow.judge_model_settings(wc.judge),
+    shell:
+        "pteb-eval fetch --generator {params.settings:q} --output {output:q} --log {log:q}"
+
+
 # All that needs a network; what comes after it runs on nodes without one.
 rule fetch_all:
     input:

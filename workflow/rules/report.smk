@@ -9,10 +9,11 @@ rule plot:
     conda:
         "../../envs/report.yaml"
     params:
+        settings=flow.plot_settings(),
         code=flow.code("plot"),
         run=flow.config.name,
     shell:
-        "pteb-eval plot --root results/{params.run:q} --log {log:q}"
+        "pteb-eval plot --settings {params.settings:q} --root results/{params.run:q} --log {log:q}"
 
 
 rule figures:

@@ -1,4 +1,4 @@
-from pteb_eval.layout import RANK_TABLES, TEST_TABLES
+from pteb_eval.layout import RANK_TABLES
 
 
 # From the scores of all cells to drops, intervals, tests and verdicts.
@@ -8,8 +8,9 @@ rule test:
         flow.paraphrase_files(),
         flow.texts_files(),
         flow.embedding_files(),
+        flow.judgement_files(),
     output:
-        flow.tables(TEST_TABLES),
+        flow.tables(flow.test_tables()),
     log:
         str(layout.log("test")),
     conda:
@@ -46,3 +47,4 @@ rule tables:
     input:
         rules.test.output,
         rules.rank.output,
+        flow.validation_tables(),

@@ -97,7 +97,7 @@ def show(
     from pteb_eval.config import load_config
     from pteb_eval.fetch import texts_table
     from pteb_eval.tasks.load import task_metadata
-    from pteb_eval.workflow import task_settings
+    from pteb_eval.workflow_judges import task_settings
 
     entries = {entry.name: entry for entry in load_config(config).tasks} if config.exists() else {}
     if task not in entries:

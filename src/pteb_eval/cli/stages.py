@@ -70,6 +70,52 @@ def paraphrase(
         stage.run(loaded, texts, cache, output, options, _shard(shard))
 
 
+def judge(
+    settings: Settings,
+    output: Output,
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Shards to put together, or rated gold pairs.")
+    ] = None,
+    texts: Annotated[Path | None, typer.Option(help="Texts file of the task.")] = None,
+    paraphrases: Annotated[Path | None, typer.Option(help="Rate these paraphrases.")] = None,
+    judgements: Annotated[
+        Path | None, typer.Option(help="Sum these ratings of the paraphrases up by instance.")
+    ] = None,
+    gold: Annotated[Path | None, typer.Option(help="Rate these pairs with known gold.")] = None,
+    published: Annotated[
+        Path | None, typer.Option(help="Published figures, for the table of rated gold pairs.")
+    ] = None,
+    cache: Cache = Path("results/cache"),
+    engine_options: Annotated[str, typer.Option(help="Options of the engine, as JSON.")] = "{}",
+    shard: Annotated[str, typer.Option(help="Only this shard, such as 2-of-8.")] = "",
+    code: Code = "",
+    log: Log = None,
+) -> None:
+    """Rate whether paraphrases keep the meaning; and check who rates against people."""
+    loaded = _begin(settings, log)
+    options = _json(engine_options, "--engine-options")
+    from pteb_eval.judge import stage
+
+    if published and files:
+        from pteb_eval.judge import validation
+
+        validation.run(loaded, files, published, output)
+    elif judgements and texts and paraphrases:
+        from pteb_eval.judge import instances
+
+        instances.run(loaded, code, texts, paraphrases, judgements, output)
+    elif paraphrases and files:
+        stage.assemble(loaded, paraphrases, files, output)
+    elif paraphrases and texts:
+        stage.run(loaded, texts, paraphrases, cache, output, options, _shard(shard))
+    elif gold:
+        stage.rate_gold(loaded, gold, cache, output, options)
+    else:
+        from pteb_eval.judge import gold as pairs
+
+        pairs.run(loaded, code, output)
+
+
 def embed(
     settings: Settings,
     texts: Texts,
@@ -100,6 +146,12 @@ def score(
     surface: Annotated[
         Path | None, typer.Option(help="With paraphrases: file of the vectors' shifts to write.")
     ] = None,
+    judged: Annotated[
+        Path | None, typer.Option(help="Score only instances that these ratings leave.")
+    ] = None,
+    validation: Annotated[
+        Path | None, typer.Option(help="With --judged: the table judge_validation.csv.")
+    ] = None,
     export: Annotated[Path | None, typer.Option(help="Only export this scores file.")] = None,
     mteb: Annotated[Path | None, typer.Option(help="TaskResult file to export to.")] = None,
     code: Code = "",
@@ -117,6 +169,11 @@ def score(
     outputs = {"scores": scores, "instances": instances}
     if paraphrases is None:
         stage.run_original(loaded, code, texts, embeddings[0], outputs)
+    elif judged and validation:
+        from pteb_eval.score import judged as by_judge
+
+        ratings = {"instances": judged, "validation": validation}
+        by_judge.run(loaded, code, texts, paraphrases, embeddings, ratings, outputs)
     elif surface is None:
         raise UserError("score: --surface is needed with --paraphrases")
     else:
@@ -140,12 +197,12 @@ def rank(settings: Settings, root: Root, log: Log = None) -> None:
     stage.run(loaded, root)
 
 
-def plot(root: Root, log: Log = None) -> None:
+def plot(settings: Settings, root: Root, log: Log = None) -> None:
     """Draw the figures from the tables."""
-    _begin("{}", log)
+    loaded = _begin(settings, log)
     from pteb_eval.plot import stage
 
-    stage.run(root)
+    stage.run(loaded, root)
 
 
 def report(settings: Settings, root: Root, log: Log = None) -> None:
@@ -156,7 +213,7 @@ def report(settings: Settings, root: Root, log: Log = None) -> None:
     stage.run(loaded, root)
 
 
-STAGES = (fetch, paraphrase, embed, score, test, rank, plot, report)
+STAGES = (fetch, paraphrase, judge, embed, score, test, rank, plot, report)
 
 
 def _begin(settings: str, log: Path | None, may_ask_hub: bool = False) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from pteb_eval.config.schema import Config
 from pteb_eval.paraphrase.engines.load import _ADAPTERS, _COMMON
-from pteb_eval.paraphrase.prompts import Prompt
+from pteb_eval.paraphrase.prompts import JudgePrompt, Prompt
 from pteb_eval.store import write_text
 
 FOLDER = Path("config")
@@ -28,7 +28,8 @@ _INTRO = """\
 
 One YAML file describes one run: `snakemake --cores N --configfile my.yaml`, or
 `pteb-eval run my.yaml`. In this folder: `demo.yaml`, the default; `own_sts.yaml`, your own sentence
-pairs and your own model, with comments; `schema.json`, which lets an editor complete and check keys
+pairs and your own model, with comments; `judge.yaml`, judges and what they are checked against;
+`schema.json`, which lets an editor complete and check keys
 (`# yaml-language-server: $schema=schema.json` in the first line of a file beside it).
 
 - A key that is not listed here is an error that names the nearest key.
@@ -36,7 +37,7 @@ pairs and your own model, with comments; `schema.json`, which lets an editor com
 - Paths start at the folder in which the workflow runs.
 - A *name* has letters, digits, dots, dashes and underscores, and begins with a letter or digit; a
   model's name may have slashes.
-- Of `tasks` and `models`, an entry that says nothing but a name can be that name:
+- Of `tasks`, `models` and `validate_judge`, an entry that says nothing but a name can be that name:
   `tasks: [STSBenchmark]`.
 """
 
@@ -67,7 +68,7 @@ def attributes(model: type) -> dict[str, str]:
 def json_schema() -> dict[str, Any]:
     """The JSON schema of a configuration; bare names of tasks and models are allowed for."""
     made = Config.model_json_schema(schema_generator=_Documented)
-    for key in ("tasks", "models"):
+    for key in ("tasks", "models", "validate_judge"):
         entry = made["properties"][key]
         entry["items"] = {"anyOf": [{"type": "string"}, entry["items"]]}
     return made
@@ -84,12 +85,20 @@ def readme() -> str:
             parts += list(_option_tables())
     prompt = Prompt.model_json_schema(schema_generator=_Documented)
     parts += ["## Prompt files\n", _PROMPT, _key_table(prompt)]
+    prompt = JudgePrompt.model_json_schema(schema_generator=_Documented)
+    parts += ["## Prompt files of judges\n", _JUDGE_PROMPT, _key_table(prompt)]
     return "\n".join(parts)
 
 
 _PROMPT = """\
 Each of a generator's `prompts` is a YAML file with these keys; two are in `resources/prompts`. All
 prompts of a chain have the same `kind` and `stop`.
+"""
+
+
+_JUDGE_PROMPT = """\
+A judge's `prompt` is a YAML file with these keys; `judge_chat.yaml` and `judge_completion.yaml` are
+in `resources/prompts`.
 """
 
 

@@ -256,6 +256,101 @@ GeneratorEntry = Annotated[
 ]
 
 
+class JudgeSampling(SamplingConfig):
+    """Sampling of a judge: one greedy answer of a few tokens, unless set otherwise.
+
+    Attributes:
+        temperature: softmax temperature; 0 is greedy.
+        top_p: nucleus mass.
+        max_tokens: most tokens of an answer.
+    """
+
+    temperature: float = Field(default=0, ge=0, le=5)
+    top_p: float = Field(default=1, gt=0, le=1)
+    max_tokens: int = Field(default=8, ge=1)
+
+
+class LlmJudge(Strict):
+    """An LLM that rates from 0 to 5 how close two texts are in meaning.
+
+    Attributes:
+        name: name in files and tables.
+        engine: `llamacpp` (in process), `openai` (any compatible endpoint), `vllm`.
+        model: as of a generator.
+        revision: revision of the model on the hub.
+        prompt: prompt file, with `{first}` and `{second}` where the texts go.
+        sampling: sampling fields.
+        ratings: ratings of a pair that are averaged, each with a seed of its own; more than one
+            needs a temperature above 0.
+        both_orders: rate each pair in both orders and average, since judges lean to one side.
+        constrained: allow the engine no answer but 0 to 5; else the rating is read from its words.
+        attempts: times that a pair is asked for, each with a seed of its own, until a rating can be
+            read; more than one needs a temperature above 0.
+        options: the engine's own options, as of a generator.
+        shards: jobs that one task's judgements are split into; the results do not depend on it.
+    """
+
+    name: Name
+    engine: Literal["llamacpp", "openai", "vllm"]
+    model: str
+    revision: str | None = None
+    prompt: Path
+    sampling: JudgeSampling = JudgeSampling()
+    ratings: int = Field(default=1, ge=1, le=100)
+    both_orders: bool = True
+    constrained: bool = True
+    attempts: int = Field(default=1, ge=1, le=10)
+    options: dict[str, Any] = {}
+    shards: int = Field(default=1, ge=1, le=1000)
+
+    @model_validator(mode="after")
+    def _draws_differ(self) -> "LlmJudge":
+        for key in ("ratings", "attempts"):
+            if getattr(self, key) > 1 and self.sampling.temperature == 0:
+                raise ValueError(
+                    f"{key}: {getattr(self, key)} greedy answers are all the same: set "
+                    "sampling.temperature above 0"
+                )
+        return self
+
+
+class ModelJudge(Strict):
+    """Evidence for meaning that is no LLM, on the same scale from 0 to 5.
+
+    Attributes:
+        name: name in files and tables.
+        engine: `nli`: five times the mean probability, over both directions, that one text entails
+            the other; `cosine`: five times the cosine of the two vectors, at least 0;
+            `edit_distance`: five times 1 − the normalized edit distance, a baseline without sense.
+        model: for `nli` a cross-encoder's name or folder; for `cosine` a packaged model or a name
+            that mteb or the hub knows.
+        revision: revision of the model on the hub.
+    """
+
+    name: Name
+    engine: Literal["nli", "cosine", "edit_distance"]
+    model: str | None = None
+    revision: str | None = None
+
+    @model_validator(mode="after")
+    def _has_its_model(self) -> "ModelJudge":
+        if (self.model is None) != (self.engine == "edit_distance"):
+            need = "takes no" if self.model else "needs a"
+            raise ValueError(f"engine {self.engine} {need} `model`")
+        return self
+
+
+def _judge_type(value: Any) -> str:
+    engine = value.get("engine") if isinstance(value, dict) else value.engine
+    return "<model>" if engine in ("nli", "cosine", "edit_distance") else "<llm>"
+
+
+Judge = Annotated[
+    Annotated[LlmJudge, Tag("<llm>")] | Annotated[ModelJudge, Tag("<model>")],
+    Discriminator(_judge_type),
+]
+
+
 class Embedding(Strict):
     """How texts are embedded.
 
@@ -326,6 +421,14 @@ class Config(Strict):
         tasks: mteb names, or entries of tasks.
         models: names, or entries of models.
         generators: entries of generators, or of frozen sets.
+        judges: what rates whether paraphrases keep the meaning (docs/judge.md). The first one fills
+            `judge_mean` and filters; the others are compared with it.
+        validate_judge: STS and pair classification tasks whose gold all judges are checked against;
+            names of `tasks`, mteb names, or entries of tasks. `max_instances` limits the pairs.
+        min_judge_spearman: Spearman's correlation with gold, mean over the data sets of
+            `validate_judge`, below which a judge is marked *not reliable* and cannot filter.
+        min_judge: ratings, such as [3, 4]: scores beside the default on only those instances of
+            which the first judge gave every text in every run at least that.
         embedding: how texts are embedded.
         statistics: what is tested and how.
     """
@@ -340,6 +443,10 @@ class Config(Strict):
     tasks: list[Task] = Field(min_length=1)
     models: list[Model] = Field(min_length=1)
     generators: list[GeneratorEntry] = Field(min_length=1)
+    judges: list[Judge] = []
+    validate_judge: list[Task] = []
+    min_judge_spearman: float = Field(default=0.7, ge=-1, le=1)
+    min_judge: list[Annotated[float, Field(gt=0, le=5)]] = []
     embedding: Embedding = Embedding()
     statistics: Statistics = Statistics()
 
@@ -352,6 +459,38 @@ class Config(Strict):
             return entries
         return [{key: entry} if isinstance(entry, str) else entry for entry in entries]
 
+    @field_validator("validate_judge", mode="before")
+    @classmethod
+    def _names_of_tasks(cls, entries: Any, info: Any) -> Any:
+        """A bare name stands for that one of `tasks`, or else for a task of mteb."""
+        if not isinstance(entries, list):
+            return entries
+        known = {task.name: task for task in info.data.get("tasks", ())}
+        return [
+            known.get(entry, {"mteb": entry}) if isinstance(entry, str) else entry
+            for entry in entries
+        ]
+
+    @model_validator(mode="after")
+    def _judges_fit(self) -> "Config":
+        kinds = ("sts", "pair_classification")
+        for task in self.validate_judge:
+            if isinstance(task, FileTask) and task.type not in kinds:
+                raise ValueError(
+                    f"validate_judge: {task.name!r} is of type {task.type}: pairs with gold are "
+                    f"needed, type {' or '.join(kinds)}"
+                )
+            if any(task.name == other.name and task != other for other in self.tasks):
+                raise ValueError(f"validate_judge: {task.name!r} differs from that of `tasks`")
+        if self.validate_judge and not self.judges:
+            raise ValueError("validate_judge: there are no `judges` to validate")
+        if self.min_judge and not (self.judges and self.validate_judge):
+            raise ValueError(
+                "min_judge: needs `judges`, and `validate_judge` to check them: a judge that was "
+                "never held against people's ratings cannot filter"
+            )
+        return self
+
     @model_validator(mode="after")
     def _auto_has_a_target(self) -> "Config":
         if self.runs == "auto" and self.statistics.max_width is None:
@@ -360,7 +499,7 @@ class Config(Strict):
 
     @model_validator(mode="after")
     def _unique_names(self) -> "Config":
-        for key in ("tasks", "models", "generators"):
+        for key in ("tasks", "models", "generators", "judges", "validate_judge"):
             # A model's slug names its files: a/b and a__b would share them.
             names = [getattr(entry, "slug", entry.name) for entry in getattr(self, key)]
             twice = sorted({name for name in names if names.count(name) > 1})

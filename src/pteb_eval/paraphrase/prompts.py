@@ -1,7 +1,7 @@
-"""Prompt files: a named, versioned template for one step of a generator."""
+"""Prompt files: a named, versioned template for one step of a generator, or for a judge."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
@@ -10,18 +10,15 @@ from pteb_eval.errors import UserError
 from pteb_eval.ids import digest
 
 
-class Prompt(BaseModel):
-    """One prompt.
+class _Template(BaseModel):
+    """What all prompts have.
 
     Attributes:
         name: name shown in reports.
         version: raised whenever the wording changes.
         kind: `chat` (sent as one user turn) or `completion` (continued as it stands).
-        template: the prompt, with `{text}` where the text goes and `{language}` where the name of
-            its language goes; other braces are ordinary characters.
+        template: the prompt.
         stop: strings that end an answer.
-        same_language: whether the answer is in the language of the text; not so in the first step
-            of a back-translation.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -31,6 +28,23 @@ class Prompt(BaseModel):
     kind: Literal["chat", "completion"]
     template: str
     stop: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of everything in the prompt that can change an answer."""
+        return digest([self.kind, self.template, list(self.stop)])
+
+
+class Prompt(_Template):
+    """One prompt.
+
+    Attributes:
+        template: the prompt, with `{text}` where the text goes and `{language}` where the name of
+            its language goes; other braces are ordinary characters.
+        same_language: whether the answer is in the language of the text; not so in the first step
+            of a back-translation.
+    """
+
     same_language: bool = True
 
     @field_validator("template")
@@ -40,11 +54,6 @@ class Prompt(BaseModel):
             raise ValueError("must contain {text} where the text goes")
         return template
 
-    @property
-    def digest(self) -> str:
-        """SHA-256 of everything in the prompt that can change an answer."""
-        return digest([self.kind, self.template, list(self.stop)])
-
     def render(self, text: str, language: str = "") -> str:
         """The prompt for one text."""
         before, after = self.template.split("{text}", 1)
@@ -52,20 +61,58 @@ class Prompt(BaseModel):
         return before.replace("{language}", fill) + text + after.replace("{language}", fill)
 
 
+class JudgePrompt(_Template):
+    """The prompt of a judge.
+
+    Attributes:
+        template: the prompt, with `{first}` and `{second}`, in this order, where the two texts go;
+            other braces are ordinary characters.
+    """
+
+    @field_validator("template")
+    @classmethod
+    def _has_both(cls, template: str) -> str:
+        if not 0 <= template.find("{first}") < template.find("{second}"):
+            raise ValueError("must contain {first} and after it {second} where the texts go")
+        return template
+
+    def render(self, first: str, second: str) -> str:
+        """The prompt for one pair."""
+        before, rest = self.template.split("{first}", 1)
+        between, after = rest.split("{second}", 1)
+        return before + first + between + second + after
+
+
+AnyPrompt = TypeVar("AnyPrompt", Prompt, JudgePrompt)
+
+
 def load_prompt(path: Path) -> Prompt:
-    """Read a prompt file.
+    """Read a prompt file of a generator.
 
     Raises:
         UserError: if it is missing or not a prompt.
     """
+    return _load(path, Prompt, "`prompts` of a generator")
+
+
+def load_judge_prompt(path: Path) -> JudgePrompt:
+    """Read a prompt file of a judge.
+
+    Raises:
+        UserError: if it is missing or not a prompt.
+    """
+    return _load(path, JudgePrompt, "`prompt` of a judge")
+
+
+def _load(path: Path, kind: type[AnyPrompt], key: str) -> AnyPrompt:
     try:
         content: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise UserError(f"{path}: no such prompt file (key `prompts` of a generator)") from None
+        raise UserError(f"{path}: no such prompt file (key {key})") from None
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise UserError(f"{path}: cannot be read as YAML: {' '.join(str(error).split())}") from None
     try:
-        return Prompt.model_validate(content)
+        return kind.model_validate(content)
     except ValidationError as error:
         mistake = error.errors()[0]
         key = ".".join(map(str, mistake["loc"])) or "content"

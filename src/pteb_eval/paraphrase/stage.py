@@ -2,9 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +12,8 @@ from pteb_eval.errors import UserError
 from pteb_eval.ids import request_seed, text_id
 from pteb_eval.paraphrase.answers import AnswerCache, Question, ask
 from pteb_eval.paraphrase.cleaning import CLEANING_VERSION, clean, status_of
-from pteb_eval.paraphrase.engines import Completion, Engine
-from pteb_eval.paraphrase.engines.load import engine_identity, load_engine
+from pteb_eval.paraphrase.engines import Completion
+from pteb_eval.paraphrase.engines.load import OnDemand
 from pteb_eval.paraphrase.prompts import Prompt
 from pteb_eval.paraphrase.quality import QUALITY_FIELDS, measure
 from pteb_eval.progress import Progress
@@ -87,18 +85,16 @@ class Generation:
             "sampling": {**settings["sampling"], "stop": list(self.prompts[0].stop)},
             "options": options,
         }
-        self.identity = engine_identity(engine)
+        self._engine = OnDemand(engine, cache)
+        self.identity = self._engine.identity
         self.cache = AnswerCache(cache, "paraphrases", self.identity)
         self.progress = progress
-        self._stack = ExitStack()
-        self._engine: Engine | None = None
-        self._load = partial(load_engine, engine, cache_dir=cache / "models")
 
     def __enter__(self) -> "Generation":
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._stack.close()
+        self._engine.__exit__(*exc)
 
     def n_cached(self, wordings: Sequence[Wording]) -> int:
         """How many wordings have the answer to their first question in the cache."""
@@ -110,7 +106,7 @@ class Generation:
         for step, prompt in enumerate(self.prompts):
             ongoing = [w for w in wordings if step == 0 or w.status == "ok"]
             questions = [self._question(w, prompt, step) for w in ongoing]
-            answers = ask(self._open, self.cache, questions, self._count)
+            answers = ask(self._engine.open, self.cache, questions, self._count)
             for wording, question in zip(ongoing, questions, strict=True):
                 self._take(wording, question, answers[question.key], prompt)
 
@@ -143,11 +139,6 @@ class Generation:
             same_language=prompt.same_language,
         )
 
-    def _open(self) -> Engine:
-        if self._engine is None:
-            self._engine = self._stack.enter_context(self._load())
-        return self._engine
-
     def _count(self, answer: Completion) -> None:
         self.progress.advance(failed=answer.finish_reason != "stop")
 
@@ -177,7 +168,9 @@ def run(
             `max_failure_rate`; what was made stays in the cache either way.
     """
     table = read_table(texts)
-    wordings = [w for w in wordings_of(table, settings["runs"]) if _in_shard(w, shard)]
+    wordings = [
+        w for w in wordings_of(table, settings["runs"]) if in_shard(text_id(w.original), shard)
+    ]
     label = f"paraphrase {settings['task']} with {settings['generator']}"
     label += f", shard {shard[0]} of {shard[1]}" if shard else ""
     progress = Progress(label, len(wordings))
@@ -231,8 +224,9 @@ def wordings_of(texts: pa.Table, runs: int) -> list[Wording]:
     ]
 
 
-def _in_shard(wording: Wording, shard: tuple[int, int] | None) -> bool:
-    return shard is None or int(text_id(wording.original)[:12], 16) % shard[1] == shard[0] - 1
+def in_shard(identity: str, shard: tuple[int, int] | None) -> bool:
+    """Whether a text, by its id, is in the i-th of n shards."""
+    return shard is None or int(identity[:12], 16) % shard[1] == shard[0] - 1
 
 
 def check_failures(

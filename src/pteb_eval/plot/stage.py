@@ -6,10 +6,12 @@ from typing import Any
 
 import pandas as pd
 
-from pteb_eval.layout import FIGURE_FORMATS, FIGURES, Layout
+from pteb_eval.layout import FIGURE_FORMATS, Layout
 from pteb_eval.plot.critical_difference import critical_difference
+from pteb_eval.plot.delta_by_judge import delta_by_judge
 from pteb_eval.plot.interval_width import interval_width
 from pteb_eval.plot.original_vs_pteb import original_vs_pteb
+from pteb_eval.plot.paraphrasers import paraphrasers
 from pteb_eval.plot.rank_changes import rank_changes
 from pteb_eval.store import atomic_path
 
@@ -23,10 +25,11 @@ METADATA: dict[str, dict[str, Any]] = {
 }
 
 
-def run(root: Path) -> None:
-    """Draw every figure of `FIGURES`.
+def run(settings: dict[str, Any], root: Path) -> None:
+    """Draw figures.
 
     Args:
+        settings: `figures`, their names.
         root: the run's folder `results/<name>`.
     """
     import matplotlib as mpl
@@ -42,9 +45,11 @@ def run(root: Path) -> None:
         "rank_changes": lambda: rank_changes(table("ranking")),
         "critical_difference": lambda: critical_difference(table("across_tasks")),
         "interval_width": lambda: interval_width(table("runs")),
+        "delta_by_judge": lambda: delta_by_judge(table("drift")),
+        "paraphrasers": lambda: paraphrasers(table("paraphrasers")),
     }
     with mpl.rc_context(fname=str(STYLE)):
-        for name in FIGURES:
+        for name in settings["figures"]:
             figure = drawings[name]()
             for extension in FIGURE_FORMATS:
                 with atomic_path(layout.figure(name, extension)) as temporary:

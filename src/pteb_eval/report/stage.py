@@ -11,8 +11,16 @@ import yaml
 
 from pteb_eval import __version__
 from pteb_eval.ids import digest
-from pteb_eval.layout import FIGURES, REVIEW_TABLES, TABLES, Layout
+from pteb_eval.layout import (
+    FIGURES,
+    JUDGE_FIGURES,
+    REVIEW_TABLES,
+    TABLES,
+    Layout,
+    judge_tables,
+)
 from pteb_eval.provenance import library_versions
+from pteb_eval.statistics.drift import judge_verdict, marked_summary
 from pteb_eval.statistics.stage import AS_PERCENT
 from pteb_eval.store import provenance_of, read_table, write_text
 from pteb_eval.tables import rounded
@@ -25,6 +33,12 @@ CAPTIONS = {
     "rank_changes": "Each model's rank on the original and on the paraphrases; bars are intervals.",
     "critical_difference": "Average ranks over tasks; models joined by a bar do not differ by "
     "more than the critical difference.",
+    "paraphrasers": "Each generator's mean rating, with the middle half of its ratings, against "
+    "its mean edit distance. Joined: those that no other one beats in both. Dotted: 4, nearly the "
+    "same meaning.",
+    "delta_by_judge": "Δ with its interval on only those instances of which the judge gave every "
+    "text in every run at least so many points of 5. `all` is the default, which leaves none of "
+    "them out.",
     "interval_width": "Expected width of Δ's interval against the number of runs.",
 }
 
@@ -43,24 +57,30 @@ def run(settings: dict[str, Any], root: Path) -> None:
         loader=FileSystemLoader(TEMPLATE.parent), autoescape=True, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    tables = {name: _read(layout, name) for name in TABLES if name != "scores"}
+    judges, validated = _names(settings["judges"]), bool(settings["validate_judge"])
+    judged = judge_tables(len(judges), validated)
+    tables = {name: _read(layout, name) for name in (*TABLES, *judged) if name != "scores"}
+    verdict = judge_verdict(layout, judges[0], validated) if judges else ""
     reviews = {name: _read(layout, name) for name in REVIEW_TABLES if layout.table(name).is_file()}
     page = environment.get_template(TEMPLATE.name).render(
         name=settings["name"],
         runs=settings["runs"],
         confidence=settings["statistics"]["confidence"],
         substituted=settings["on_failure"] == "substitute",
-        answer=list(_answer(tables, reviews.get("review"))),
+        answer=list(
+            _answer(tables, f"{judges[0]} ({verdict})" if judges else "", reviews.get("review"))
+        ),
         tasks=[_task(layout, task) for task in _names(settings["tasks"])],
         generators=[_generator(layout, settings, name) for name in _names(settings["generators"])],
         results=_results(tables),
-        tables={name: rounded(table, AS_PERCENT) for name, table in tables.items()},
+        tables={name: rounded(table, AS_PERCENT) for name, table in tables.items()}
+        | {"summary": marked_summary(tables["summary"], AS_PERCENT, verdict)},
         reviews=[
             rounded(table.dropna(axis=1, how="all"), AS_PERCENT) for table in reviews.values()
         ],
         figures=[
             {"name": name, "uri": _data_uri(layout.figure(name, "svg"))}
-            for name in FIGURES
+            for name in (*FIGURES, *(JUDGE_FIGURES if judges else ()))
             # Average ranks over a single task are its ranks, and their difference says nothing.
             if name != "critical_difference" or len(settings["tasks"]) > 1
         ],
@@ -98,8 +118,16 @@ def _results(tables: dict[str, pd.DataFrame]) -> list[dict[str, Any]]:
     return [dict(row) for row in rows.to_dict("records")]
 
 
-def _answer(tables: dict[str, pd.DataFrame], review: pd.DataFrame | None) -> Iterator[str]:
-    """What the numbers say, in sentences; for each task, subset and generator."""
+def _answer(
+    tables: dict[str, pd.DataFrame], judge: str, review: pd.DataFrame | None
+) -> Iterator[str]:
+    """What the numbers say, in sentences; for each task, subset and generator.
+
+    Args:
+        tables: by name.
+        judge: the first judge with the verdict on it; empty if there is none.
+        review: the table `review`, if people rated a sample.
+    """
     results = pd.DataFrame(_results(tables))
     for (task, subset, generator), rows in results.groupby(
         ["task", "subset", "generator"], sort=False
@@ -116,23 +144,30 @@ def _answer(tables: dict[str, pd.DataFrame], review: pd.DataFrame | None) -> Ite
             f"{100 * most['delta']:+.1f} ({most['model']})."
         )
         copied, failed = rows["copy_rate"].iloc[0], rows["failure_rate"].iloc[0]
+        rating = rows["judge_mean"].iloc[0]
+        rated = (
+            f"Judge {judge} gives them {rating:.2f} of 5 for keeping the meaning: see drift and "
+            "drift regression below."
+            if pd.notna(rating)
+            else ""
+        )
         yield (
             f"Of its paraphrases {copied:.0%} only copy the text and {failed:.1%} failed. "
-            + _meaning(review, str(generator), str(task))
+            + _meaning(review, str(generator), str(task), rated)
         )
 
 
-def _meaning(review: pd.DataFrame | None, generator: str, task: str) -> str:
-    """Whether the meaning was kept, as far as people rated it."""
+def _meaning(review: pd.DataFrame | None, generator: str, task: str, rated: str = "") -> str:
+    """Whether the meaning was kept, as far as people or a judge rated it."""
     if review is not None:
         for row in review[
             (review["generator"] == generator) & (review["task"] == task)
         ].itertuples():
             return (
                 f"People rated {row.n_pairs} of the usable ones: {row.kept_share:.0%} keep the "
-                f"meaning ({row.kept_low:.0%} to {row.kept_high:.0%}), see below."
+                f"meaning ({row.kept_low:.0%} to {row.kept_high:.0%}), see below. {rated}".strip()
             )
-    return (
+    return rated or (
         "Nobody has checked that the others keep the meaning: a drop may be the paraphraser's "
         "doing as well as the model's."
     )

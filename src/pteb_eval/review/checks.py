@@ -7,7 +7,8 @@ from typing import NamedTuple
 from pteb_eval.errors import UserError
 from pteb_eval.ids import digest
 from pteb_eval.tasks.files.tables import read_table
-from pteb_eval.workflow import Workflow, task_settings
+from pteb_eval.workflow import Workflow
+from pteb_eval.workflow_judges import task_settings
 
 CLEAR = (0, 5, 1, 4)
 """Ratings that a check may have, those first that leave least to guess."""

@@ -131,7 +131,9 @@ def resample(statistic: Statistic, *, n_resamples: int = 2000, seed: int = 0) ->
     if n_variants < 2 or n < 1:
         raise ValueError(f"values: shape {statistic.values.shape}: needs an original, a run, a row")
     for_instances, for_runs = np.random.SeedSequence(seed).spawn(2)
-    scores = [statistic.resampled(counts) for counts in _counts(n, n_resamples, for_instances)]
+    scores = [
+        statistic.resampled(counts) for counts in resample_counts(n, n_resamples, for_instances)
+    ]
     return Resamples(
         observed(statistic),
         np.concatenate(scores, axis=1),
@@ -168,7 +170,7 @@ def _run_weights(n_runs: int, n_resamples: int, seed: np.random.SeedSequence) ->
     return np.asarray((counts - 1) / n_runs / spread)
 
 
-def _counts(n: int, n_resamples: int, seed: np.random.SeedSequence) -> Iterator[Array]:
+def resample_counts(n: int, n_resamples: int, seed: np.random.SeedSequence) -> Iterator[Array]:
     """Blocks of resamples as counts, float64 (n, BLOCK), the last one narrower."""
     rng = np.random.default_rng(seed)
     for start in range(0, n_resamples, BLOCK):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow.compute as pc
 
 from pteb_eval.layout import Layout
 from pteb_eval.store import provenance_of, read_table
@@ -26,6 +27,7 @@ class Cell:
         excluded: by subset, instances left out because a paraphrase of theirs failed.
         failure_rate: share of the task's paraphrases that failed.
         copy_rate: share of the others that only copy their text.
+        judge_mean: mean rating of the paraphrases by the first judge; NaN without one.
     """
 
     model: str
@@ -38,6 +40,7 @@ class Cell:
     excluded: dict[str, int]
     failure_rate: float
     copy_rate: float
+    judge_mean: float = float("nan")
 
     @property
     def key(self) -> dict[str, str]:
@@ -54,7 +57,7 @@ def read_cells(settings: dict[str, Any], layout: Layout) -> Iterator[Cell]:
     """All cells of a run, task by task.
 
     Args:
-        settings: `models` (name by slug), `generators`, `tasks`.
+        settings: `models` (name by slug), `generators`, `tasks`; `judges`, if there are any.
         layout: the run's files.
     """
     for task in settings["tasks"]:
@@ -63,6 +66,7 @@ def read_cells(settings: dict[str, Any], layout: Layout) -> Iterator[Cell]:
             rows = read_table(layout.paraphrases(generator, task), columns=["status", "copy"])
             ok = np.array(rows["status"].to_pylist()) == "ok"
             copies = np.array(rows["copy"].to_pylist(), dtype=bool)
+            rating = _judge_mean(settings, layout, generator, task)
             for slug, name in settings["models"].items():
                 scores = read_table(layout.scores(slug, generator, task))
                 yield Cell(
@@ -76,7 +80,17 @@ def read_cells(settings: dict[str, Any], layout: Layout) -> Iterator[Cell]:
                     provenance_of(scores.schema)["excluded_instances"],
                     float(1 - ok.mean()),
                     float(copies[ok].mean()) if ok.any() else float("nan"),
+                    rating,
                 )
+
+
+def _judge_mean(settings: dict[str, Any], layout: Layout, generator: str, task: str) -> float:
+    judges = settings.get("judges")
+    if not judges:
+        return float("nan")
+    scores = read_table(layout.judgements(judges[0], generator, task), columns=["score"])
+    mean = pc.mean(scores["score"]).as_py()
+    return float("nan") if mean is None else float(mean)
 
 
 def read_originals(settings: dict[str, Any], layout: Layout) -> Iterator[pd.DataFrame]:

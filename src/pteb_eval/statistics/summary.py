@@ -44,7 +44,7 @@ def summary_row(measured: Measured, interval: Interval) -> dict[str, Any]:
         "excluded_instances": measured.cell.excluded.get(measured.subset, 0),
         "failure_rate": measured.cell.failure_rate,
         "copy_rate": measured.cell.copy_rate,
-        "judge_mean": math.nan,
+        "judge_mean": measured.cell.judge_mean,
     }
 
 
@@ -81,12 +81,15 @@ def runs_row(
     }
 
 
-def warning_rows(analyzed: Sequence[Analyzed], effects: pd.DataFrame) -> list[dict[str, Any]]:
+def warning_rows(
+    analyzed: Sequence[Analyzed], effects: pd.DataFrame, judge: str | None = None
+) -> list[dict[str, Any]]:
     """Rows of `warnings`: what readers of the other tables must know, each said once.
 
     Args:
         analyzed: all models, generators, tasks and subsets.
         effects: the table `effects`.
+        judge: what is to be said of the judge, if anything.
     """
     found: list[tuple[str, Measured, str]] = []
     for one, drawn, interval in analyzed:
@@ -107,6 +110,8 @@ def warning_rows(analyzed: Sequence[Analyzed], effects: pd.DataFrame) -> list[di
         for row in effects.to_dict("records")
         if row["note"]
     ]
+    if judge:
+        rows += [{"kind": "judge", "message": judge, **one.key} for one, _, _ in analyzed]
     merged: dict[tuple[str, str], dict[str, dict[str, None]]] = {}
     for row in rows:
         said = merged.setdefault(

@@ -31,7 +31,11 @@ def work(*piece):
 
 
 class ShufflingEngine:
-    """Answers with the words of the prompt's last sentence in another order, set by the seed."""
+    """Answers with the words of the prompt's last sentence in another order, set by the seed.
+
+    As a judge it rates by the words that the two sentences share, and takes a point off where they
+    begin otherwise.
+    """
 
     def __init__(self, identity):
         self._identity = identity
@@ -41,6 +45,10 @@ class ShufflingEngine:
 
     def generate(self, requests):
         for request in requests:
+            if request.choices:
+                work("rating", request.key)
+                yield Completion(request.key, shared_words(request.prompt), "stop", 9, 1)
+                continue
             work("answer", request.key)
             words = request.prompt.splitlines()[-2].removeprefix("Sentence: ").split()
             random.Random(request.seed).shuffle(words)
@@ -52,6 +60,14 @@ class ShufflingEngine:
 
     def __exit__(self, *exc):
         pass
+
+
+def shared_words(prompt):
+    first, second = (
+        line.partition(": ")[2].lower().strip(".").split() for line in prompt.splitlines()[-3:-1]
+    )
+    share = len({*first} & {*second}) / len({*first} | {*second})
+    return str(max(0, round(5 * share) - (first[:1] != second[:1])))
 
 
 def engine_identity(settings):

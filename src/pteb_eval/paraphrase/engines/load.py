@@ -2,10 +2,11 @@
 
 import inspect
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from pteb_eval.errors import UserError
 from pteb_eval.paraphrase.engines import Engine, Sampling
@@ -49,6 +50,37 @@ def engine_identity(settings: Mapping[str, Any]) -> dict[str, Any]:
     """
     digest = package_digest(settings["model"]) if _is_packaged(settings) else None
     return _build(settings, settings["model"], digest=digest).identity()
+
+
+class OnDemand:
+    """An engine that is loaded only when something must be asked, and let go at the end.
+
+    Args:
+        settings: as of `load_engine`.
+        cache: the cache folder, in which packaged models are put together.
+
+    Raises:
+        UserError: as `load_engine`.
+    """
+
+    def __init__(self, settings: Mapping[str, Any], cache: Path) -> None:
+        self.identity = engine_identity(settings)
+        self._settings, self._cache_dir = settings, cache / "models"
+        self._stack = ExitStack()
+        self._engine: Engine | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._stack.close()
+
+    def open(self) -> Engine:
+        """The engine, loaded."""
+        if self._engine is None:
+            engine = load_engine(self._settings, cache_dir=self._cache_dir)
+            self._engine = self._stack.enter_context(engine)
+        return self._engine
 
 
 def _build(settings: Mapping[str, Any], model: str, digest: str | None = None) -> Engine:
