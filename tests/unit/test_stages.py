@@ -119,6 +119,16 @@ def test_the_default_profile_is_where_snakemake_looks_for_it():
     assert profile["rerun-incomplete"]
 
 
+@pytest.mark.parametrize(("name", "body"), rules())
+def test_a_rule_that_takes_what_a_machine_has_is_told_how_much_on_a_cluster(name, body):
+    profile = yaml.safe_load((ROOT / "workflow/profiles/slurm/config.yaml").read_text())
+    if "gpu=1" in block(body, "resources"):
+        assert profile["set-resources"][name]["gpu"]
+    if re.search(r"^    threads: ALL_CORES", body, re.MULTILINE):
+        assert profile["set-threads"][name]
+    assert "workflow.cores" not in body  # a cluster has no such number
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda p: p.name)
 def test_settings_do_not_depend_on_the_order_of_keys(path, tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)

@@ -14,7 +14,7 @@ rule judge:
         judge=flow.judge_pattern(sharded=False),
     conda:
         lambda wc: flow.judge_environment(wc.judge)
-    threads: workflow.cores or 1
+    threads: ALL_CORES
     resources:
         gpu=1,
         engine_options=lambda wc: flow.judge_options(wc.judge),
@@ -43,7 +43,7 @@ rule judge_shard:
         shard=r"\d+-of-\d+",
     conda:
         lambda wc: flow.judge_environment(wc.judge)
-    threads: workflow.cores or 1
+    threads: ALL_CORES
     resources:
         gpu=1,
         engine_options=lambda wc: flow.judge_options(wc.judge),
@@ -127,7 +127,7 @@ rule judge_pairs:
         str(layout.log("judge", "validation", "{judge}", "{task}")),
     conda:
         lambda wc: flow.judge_environment(wc.judge)
-    threads: workflow.cores or 1
+    threads: ALL_CORES
     resources:
         gpu=1,
         engine_options=lambda wc: flow.judge_options(wc.judge),
