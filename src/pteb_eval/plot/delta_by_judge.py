@@ -53,5 +53,6 @@ def _panel(axis: Any, rows: pd.DataFrame) -> None:
     axis.set_xticks(
         range(len(thresholds) + 1), ["all", *(f"{threshold:g}" for threshold in thresholds)]
     )
+    axis.set_xlim(-0.4, len(thresholds) + 0.4)
     axis.set_ylabel("Δ × 100")
     axis.legend(fontsize=8)
