@@ -26,7 +26,4 @@ include: "workflow/rules/report.smk"
 rule all:
     default_target: True
     input:
-        flow.tables(),
-        flow.mteb_results(),
-        flow.figures(),
-        str(flow.layout.report),
+        flow.final_files(),

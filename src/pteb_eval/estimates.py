@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from pteb_eval.errors import UserError
+from pteb_eval.implicit.catalogue import entry
 from pteb_eval.tasks.load import structure_for, unloaded_task
 from pteb_eval.tasks.scope import roles_in_scope
 from pteb_eval.tasks.structure import Task
@@ -42,7 +43,7 @@ def estimated_size(
     Of train splits, and of clusterings that mteb samples, it takes the share that mteb reads.
 
     Args:
-        settings: of an mteb task, as `load_task` takes them.
+        settings: of a task of mteb or of the implicit suite, as `load_task` takes them.
         scope: what is reworded.
         max_instances: limit of each subset and split; a column has a text for each instance, which
             is too few where a query has several documents.
@@ -50,6 +51,10 @@ def estimated_size(
     Raises:
         UserError: if mteb ships no counts of the task.
     """
+    if "implicit" in settings:  # as far as known, see resources/implicit/suite.yaml
+        about = entry(settings["implicit"]).dataset
+        n_reworded = min(about.texts, max_instances or about.texts)
+        return Size(about.texts, about.texts, n_reworded, n_reworded * about.characters)
     task = unloaded_task(settings)
     roles = roles_in_scope(task, scope)
     columns = list(_columns(task))

@@ -104,6 +104,7 @@ def describe(task: Any) -> dict[str, Any]:
         "task_revision": task.metadata.dataset["revision"],
         "description": task.metadata.description,
         "notes": notes,
+        "offensive": getattr(task, "offensive", False),
     }
 
 

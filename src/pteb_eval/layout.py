@@ -15,6 +15,9 @@ TEST_TABLES = (
     "warnings",
 )
 RANK_TABLES = ("ranking", "model_pairs", "across_tasks")
+SUITE_TABLES = ("implicit",)
+SUITE_DELTA_TABLES = ("implicit_delta",)
+SUITE_FIGURES = ("implicit_levels",)
 TABLES = (*TEST_TABLES, *RANK_TABLES)
 REVIEW_TABLES = ("review", "review_raters")  # of `pteb-eval review import`; no rule makes them
 JUDGE_TABLES = (
@@ -136,6 +139,14 @@ class Layout:
     def figure(self, figure: str, extension: str = "svg") -> Path:
         """A figure of the whole run."""
         return self.root / "figures" / f"{figure}.{extension}"
+
+    def suite(self, model: str, dataset: str, extension: str = "csv") -> Path:
+        """A model's results on one data set of the implicit suite, in its benchmark's layout."""
+        return self.root / "implicit" / model / f"{dataset}_results.{extension}"
+
+    def suite_summary(self, model: str) -> Path:
+        """A model's averages over the implicit suite."""
+        return self.root / "implicit" / model / "summary.json"
 
     @property
     def auto_runs(self) -> Path:

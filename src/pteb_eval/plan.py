@@ -8,12 +8,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from pteb_eval.config import FileTask, Generator
+from pteb_eval.config import Generator, ImplicitTask, MtebTask
 from pteb_eval.config.schema import ORIGINAL, LlmJudge
 from pteb_eval.estimates import Size, estimated_size
 from pteb_eval.fetch import texts_table
 from pteb_eval.hub import go_offline
 from pteb_eval.ids import canonical_json
+from pteb_eval.implicit.build import is_here
 from pteb_eval.judge.llm import LlmRater
 from pteb_eval.paraphrase.prompts import load_prompt
 from pteb_eval.paraphrase.stage import Generation, wordings_of
@@ -149,7 +150,7 @@ def _notes(works: list[Work]) -> Iterator[str]:
     if any(work.estimate for work in works):
         yield (
             "~ not fetched yet: counted by mteb's statistics, which count a text in two columns "
-            "twice."
+            "twice; of the implicit suite roughly, as declared."
         )
     known = sum(work.seconds for work in works if work.seconds is not None)
     unknown = sum(work.seconds is None for work in works)
@@ -222,7 +223,9 @@ def _texts(flow: Workflow, task: str) -> pa.Table | None:
         if canonical_json(provenance_of(table.schema)["settings"]) == canonical_json(settings):
             return table
     entry = flow.tasks[task]
-    if not isinstance(entry, FileTask) and not is_kept(unloaded_task(settings["task"])):
+    if isinstance(entry, MtebTask) and not is_kept(unloaded_task(settings["task"])):
+        return None
+    if isinstance(entry, ImplicitTask) and not is_here(settings["task"]):
         return None
     table, about = texts_table(settings)
     return table.replace_schema_metadata({b"pteb_eval": canonical_json(about).encode()})

@@ -9,12 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from pteb_eval.auto_runs import recorded_runs
-from pteb_eval.config import Config, FileTask, FrozenSet, Generator, parse_config
+from pteb_eval.config import (
+    Config,
+    FrozenSet,
+    Generator,
+    ImplicitTask,
+    parse_config,
+)
 from pteb_eval.config.schema import ORIGINAL, Model
 from pteb_eval.embed.packaged import PACKAGES, packaged_revision
 from pteb_eval.errors import UserError
 from pteb_eval.fingerprint import fingerprint
 from pteb_eval.ids import canonical_json
+from pteb_eval.implicit import catalogue
 from pteb_eval.layout import (
     FIGURE_FORMATS,
     FIGURES,
@@ -27,7 +34,8 @@ from pteb_eval.layout import (
 )
 from pteb_eval.paraphrase.engines.packaged import is_installed
 from pteb_eval.paraphrase.prompts import load_prompt
-from pteb_eval.workflow_judges import JudgeWorkflow, answer_options, task_settings
+from pteb_eval.workflow_judges import answer_options, task_settings
+from pteb_eval.workflow_suite import SuiteWorkflow, where_from
 
 STAGE_MODULES = {
     "fetch": "pteb_eval.fetch",
@@ -40,10 +48,11 @@ STAGE_MODULES = {
     "rank": "pteb_eval.statistics.rank",
     "plot": "pteb_eval.plot.stage",
     "report": "pteb_eval.report.stage",
+    "suite": "pteb_eval.implicit.results",
 }
 
 
-class Workflow(JudgeWorkflow):
+class Workflow(SuiteWorkflow):
     """A configuration, seen from the rules.
 
     Args:
@@ -59,9 +68,13 @@ class Workflow(JudgeWorkflow):
         self.cache = results / "cache"
         self.runs = recorded_runs(self.layout) if config.runs == "auto" else config.runs
         for task in self.loaded.values():
-            for path in task.files if isinstance(task, FileTask) else ():
+            if isinstance(task, ImplicitTask):
+                catalogue.entry(task.implicit)
+            for path in task.files:
                 if not path.exists():
-                    raise UserError(f"task {task.name!r}: {path}: no such file or folder")
+                    raise UserError(
+                        f"task {task.name!r}: {path}: no such file or folder{where_from(task)}"
+                    )
         for model in config.models:
             if model.path is not None and not model.path.is_dir():
                 raise UserError(f"model {model.name!r}: {model.path}: no such folder (key `path`)")
@@ -210,12 +223,16 @@ class Workflow(JudgeWorkflow):
 
     # Files
 
+    def final_files(self) -> list[str]:
+        """What a run is for: all tables and figures; without generators the originals alone."""
+        files = self.mteb_results() + self.suite_files()
+        if self.generators:
+            files += self.tables() + self.figures() + [str(self.layout.report)]
+        return files
+
     def data_files(self, task: str) -> list[str]:
         """The user's own files behind a task."""
-        entry = self.loaded[task]
-        if not isinstance(entry, FileTask):
-            return []
-        return [str(file) for path in entry.files for file in _files_of(path)]
+        return [str(file) for path in self.loaded[task].files for file in _files_of(path)]
 
     def model_files(self, model: str) -> list[str]:
         """The files of a model's local folder."""

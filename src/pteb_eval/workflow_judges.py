@@ -8,10 +8,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pteb_eval.config import Config, FileTask, FrozenSet, Generator, MtebTask
+from pteb_eval.config import Config, FileTask, FrozenSet, Generator, ImplicitTask, MtebTask
 from pteb_eval.config.schema import ANSWER_OPTIONS, ORIGINAL, LlmJudge, ModelJudge
 from pteb_eval.embed.packaged import PACKAGES
 from pteb_eval.ids import canonical_json
+from pteb_eval.implicit import catalogue
 from pteb_eval.layout import TABLE_FORMATS, Layout
 from pteb_eval.paraphrase.engines.packaged import is_installed
 from pteb_eval.paraphrase.prompts import load_judge_prompt
@@ -33,7 +34,7 @@ class JudgeWorkflow:
         self.layout = Layout(results / config.name)
         self.tasks = {task.name: task for task in config.tasks}
         self.gold = {task.name: task for task in config.validate_judge}
-        self.loaded: dict[str, MtebTask | FileTask] = {**self.gold, **self.tasks}
+        self.loaded: dict[str, MtebTask | FileTask | ImplicitTask] = {**self.gold, **self.tasks}
         self.models = {model.slug: model for model in config.models}
         self.generators: dict[str, Generator | FrozenSet] = {
             generator.name: generator for generator in config.generators
@@ -181,9 +182,12 @@ class JudgeWorkflow:
         )
 
 
-def task_settings(entry: MtebTask | FileTask) -> dict[str, Any]:
+def task_settings(task: MtebTask | FileTask | ImplicitTask) -> dict[str, Any]:
     """An entry of the config as `load_task` takes it."""
-    return entry.model_dump(mode="json", exclude={"max_instances"}, exclude_none=True)
+    settings = task.model_dump(mode="json", exclude={"max_instances"}, exclude_none=True)
+    if isinstance(task, ImplicitTask):
+        settings["declared"] = catalogue.entry(task.implicit).declared
+    return settings
 
 
 def answer_options(entry: Generator | LlmJudge) -> dict[str, Any]:

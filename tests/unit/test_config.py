@@ -128,7 +128,7 @@ def test_an_unknown_key_is_named_with_its_nearest(content, message):
     assert mistake(content) == message
 
 
-@pytest.mark.parametrize("key", ["name", "tasks", "models", "generators"])
+@pytest.mark.parametrize("key", ["name", "tasks", "models"])
 def test_a_missing_key_is_named(key):
     assert mistake(changed(key, to=...)) == f"key {key!r} is missing"
 

@@ -7,9 +7,20 @@ import pytest
 
 from pteb_eval import fetch
 from pteb_eval.embed.inputs import INPUT_COLUMNS
+from pteb_eval.implicit import results
 from pteb_eval.judge import gold, instances, validation
 from pteb_eval.judge import stage as judge
-from pteb_eval.layout import FIGURES, JUDGE_FIGURES, JUDGE_TABLES, REVIEW_TABLES, TABLES, Layout
+from pteb_eval.layout import (
+    FIGURES,
+    JUDGE_FIGURES,
+    JUDGE_TABLES,
+    REVIEW_TABLES,
+    SUITE_DELTA_TABLES,
+    SUITE_FIGURES,
+    SUITE_TABLES,
+    TABLES,
+    Layout,
+)
 from pteb_eval.paraphrase import stage as paraphrase
 from pteb_eval.paraphrase.summary import COLUMNS as QUALITY_COLUMNS
 from pteb_eval.review import agreement
@@ -55,6 +66,8 @@ COLUMNS = {
     "gold": gold.SCHEMA.names,
     "drift": instances.SCHEMA.names,
     "judged": ["min_judge"],
+    "implicit.csv": results.SUITE_COLUMNS,
+    "implicit_delta.csv": results.DELTA_COLUMNS,
     "texts": fetch.SCHEMA.names,
     "paraphrases": paraphrase.SCHEMA.names,
     "scores": SCORES.names,
@@ -71,13 +84,15 @@ def section(heading):
 
 @pytest.mark.parametrize("name", COLUMNS)
 def test_every_column_is_described(name):
-    described = set(re.findall(r"`(\w+)`", section(name)))
+    described = set(re.findall(r"`([\w&-]+)`", section(name)))
     assert set(COLUMNS[name]) - described == set()
 
 
 def test_every_table_and_figure_has_its_place():
-    assert {f"{table}.csv" for table in (*TABLES, *JUDGE_TABLES, *REVIEW_TABLES)} <= COLUMNS.keys()
-    assert all(f"| `{figure}` |" in PAGE for figure in (*FIGURES, *JUDGE_FIGURES))
+    tables = (*TABLES, *JUDGE_TABLES, *REVIEW_TABLES, *SUITE_TABLES, *SUITE_DELTA_TABLES)
+    assert {f"{table}.csv" for table in tables} <= COLUMNS.keys()
+    figures = (*FIGURES, *JUDGE_FIGURES, *SUITE_FIGURES)
+    assert all(f"| `{figure}` |" in PAGE for figure in figures)
 
 
 def test_every_kind_of_file_stands_in_the_tree():
@@ -100,6 +115,8 @@ def test_every_kind_of_file_stands_in_the_tree():
         layout.scores("<model>", "<generator>", "<task>"),
         layout.surface("<model>", "<generator>", "<task>"),
         layout.mteb("<model>", "<revision>", "<task>"),
+        layout.suite("<model>", "<dataset>"),
+        layout.suite_summary("<model>"),
         layout.auto_runs,
         layout.report,
     ]

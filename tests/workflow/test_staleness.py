@@ -42,6 +42,7 @@ WILDCARDS = {
     "rank": (),
     "plot": (),
     "report": (),
+    "report_suite": (),
 }
 
 
@@ -160,13 +161,14 @@ def jobs_in(output):
 
 def expected_jobs(row, config):
     names = {
-        "task": [entry.get("name") or entry["mteb"] for entry in config["tasks"]],
+        "task": [task_name(entry) for entry in config["tasks"]],
         "model": [m if isinstance(m, str) else m["name"] for m in config["models"]],
         "generator": [entry["name"] for entry in config["generators"]],
     }
     judges = config.get("judges", [])
     names["judge"] = [entry["name"] for entry in judges]
-    shards = max(entry.get("shards", 1) for entry in (*config["generators"], *judges))
+    entries = (*config["generators"], *judges)
+    shards = max((entry.get("shards", 1) for entry in entries), default=1)
     names["shard"] = [f"{number}-of-{shards}" for number in range(1, shards + 1)]
     names |= {key: [value] for key, value in row.get("only", {}).items()}
     return {
@@ -174,6 +176,10 @@ def expected_jobs(row, config):
         for rule in row["rules"]
         for values in itertools.product(*(names[key] for key in WILDCARDS[rule]))
     }
+
+
+def task_name(entry):
+    return entry.get("name") or entry.get("mteb") or entry["implicit"]
 
 
 def named(rule, values):

@@ -40,3 +40,22 @@ rule report:
         run=flow.config.name,
     shell:
         "pteb-eval report --settings {params.settings:q} --root results/{params.run:q} --log {log:q}"
+
+
+# Results on the implicit suite, in its benchmark's layout, with the published averages beside.
+rule report_suite:
+    input:
+        flow.suite_sources(),
+    output:
+        flow.suite_files(),
+    log:
+        str(layout.log("report", "suite")),
+    conda:
+        "../../envs/report.yaml"
+    params:
+        settings=flow.suite_settings(),
+        code=flow.code("suite"),
+        run=flow.config.name,
+    shell:
+        "pteb-eval report --suite --settings {params.settings:q} --root results/{params.run:q} "
+        "--log {log:q}"

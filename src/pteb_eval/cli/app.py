@@ -3,7 +3,7 @@
 import typer
 
 from pteb_eval import __version__
-from pteb_eval.cli import paraphrases, people, review, stages
+from pteb_eval.cli import implicit, paraphrases, people, review, stages
 
 app = typer.Typer(
     help="How much of a text-embedding model's score survives a rewording?\n\n"
@@ -29,7 +29,7 @@ def _options(
 ) -> None: ...
 
 
-for command in (people.run, people.plan, people.list_, people.show):
+for command in (people.run, implicit.implicit, people.plan, people.list_, people.show):
     app.command(name=command.__name__.rstrip("_"), rich_help_panel="For people")(command)
 app.add_typer(paraphrases.app, name="paraphrases", rich_help_panel="For people")
 app.add_typer(review.app, name="review", rich_help_panel="For people")

@@ -45,7 +45,7 @@ def run(
             break
         typer.echo(f"runs: auto goes from {before} to {after}")
         status = subprocess.run(command, check=False).returncode
-    if status == 0 and not dry_run:
+    if status == 0 and not dry_run and loaded.generators:
         typer.echo(f"Report: {Path('results') / loaded.name / 'report.html'}")
     raise typer.Exit(status)
 
@@ -139,11 +139,17 @@ def _facts(metadata: Any) -> list[list[Any]]:
 def _list_tasks() -> tuple[list[list[Any]], list[str]]:
     import mteb
 
+    from pteb_eval.implicit.catalogue import entries
+
+    suite = [
+        [name, f"implicit suite, {one.dataset.level}", "accuracy", 1]
+        for name, one in entries().items()
+    ]
     rows = [
         [task.metadata.name, task.metadata.type, task.metadata.main_score, len(task.languages)]
         for task in mteb.get_tasks(modalities=["text"], exclusive_modality_filter=True)
     ]
-    return sorted(rows), ["task", "type", "main metric", "languages"]
+    return suite + sorted(rows), ["task", "type", "main metric", "languages"]
 
 
 def _list_models() -> tuple[list[list[Any]], list[str]]:

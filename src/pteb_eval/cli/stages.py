@@ -205,9 +205,21 @@ def plot(settings: Settings, root: Root, log: Log = None) -> None:
     stage.run(loaded, root)
 
 
-def report(settings: Settings, root: Root, log: Log = None) -> None:
+def report(
+    settings: Settings,
+    root: Root,
+    suite: Annotated[
+        bool, typer.Option("--suite", help="Write the results on the implicit suite instead.")
+    ] = False,
+    log: Log = None,
+) -> None:
     """Write the page that shows everything."""
     loaded = _begin(settings, log)
+    if suite:
+        from pteb_eval.implicit import results
+
+        results.run(loaded, root)
+        return
     from pteb_eval.report import stage
 
     stage.run(loaded, root)

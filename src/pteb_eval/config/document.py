@@ -91,7 +91,7 @@ def readme() -> str:
 
 
 _PROMPT = """\
-Each of a generator's `prompts` is a YAML file with these keys; two are in `resources/prompts`. All
+Each of a generator's `prompts` is a YAML file with these keys; some are in `resources/prompts`. All
 prompts of a chain have the same `kind` and `stop`.
 """
 

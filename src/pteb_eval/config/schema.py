@@ -1,7 +1,7 @@
 """What a configuration may say. Unknown keys are errors; every default is written out here."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     BaseModel,
@@ -12,6 +12,8 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+
+from pteb_eval.implicit.catalogue import datasets, task_name
 
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=100)]
@@ -49,11 +51,42 @@ class MtebTask(TaskBase):
     revision: str | None = None
     subsets: list[str] | None = None
     splits: list[str] | None = None
+    files: ClassVar[list[Path]] = []
 
     @property
     def name(self) -> str:
         """Name of the task in files and tables."""
         return self.mteb
+
+
+class ImplicitTask(TaskBase):
+    """A task of the implicit-semantics suite, see docs/implicit.md.
+
+    Attributes:
+        implicit: name of the task, such as `pstance-biden`; the name of a data set, such as
+            `pstance`, stands for all its tasks.
+        path: local copy of the data set, a folder or an archive, used instead of the download;
+            needed where the authors hand out the data themselves.
+        evaluation: `classification` (logistic regression on the train split), `zero_shot` (the
+            option most like the text) or `pairs` (a threshold on the cosine of text and option);
+            None: classification where all items have the same options, else zero-shot.
+        train_on: split that a classifier is trained on; `dev` where a copy has no train part.
+    """
+
+    implicit: Name
+    path: Path | None = None
+    evaluation: Literal["classification", "zero_shot", "pairs"] | None = None
+    train_on: Literal["train", "dev"] = "train"
+
+    @property
+    def name(self) -> str:
+        """Name of the task in files and tables."""
+        return task_name({"implicit": self.implicit, "evaluation": self.evaluation})
+
+    @property
+    def files(self) -> list[Path]:
+        """The local copy, if there is one."""
+        return [self.path] if self.path else []
 
 
 class FileFormat(Strict):
@@ -140,11 +173,23 @@ class FileTask(TaskBase):
 def _task_kind(value: Any) -> str:
     if isinstance(value, MtebTask) or (isinstance(value, dict) and "mteb" in value):
         return "<mteb>"
+    if isinstance(value, ImplicitTask) or (isinstance(value, dict) and "implicit" in value):
+        return "<implicit>"
     return "<file>"
 
 
+def _tasks_of(entry: Any) -> list[Any]:
+    """An entry that names a data set of the suite, as entries of its tasks."""
+    name = entry.get("implicit") if isinstance(entry, dict) else None
+    if not isinstance(name, str) or name not in datasets():
+        return [entry]
+    return [{**entry, "implicit": task} for task in datasets()[name].tasks]
+
+
 Task = Annotated[
-    Annotated[MtebTask, Tag("<mteb>")] | Annotated[FileTask, Tag("<file>")],
+    Annotated[MtebTask, Tag("<mteb>")]
+    | Annotated[ImplicitTask, Tag("<implicit>")]
+    | Annotated[FileTask, Tag("<file>")],
     Discriminator(_task_kind),
 ]
 
@@ -420,7 +465,8 @@ class Config(Strict):
         max_failure_rate: share of failed paraphrases above which a run stops.
         tasks: mteb names, or entries of tasks.
         models: names, or entries of models.
-        generators: entries of generators, or of frozen sets.
+        generators: entries of generators, or of frozen sets; none: the texts are scored as they are
+            and nothing is reworded.
         judges: what rates whether paraphrases keep the meaning (docs/judge.md). The first one fills
             `judge_mean` and filters; the others are compared with it.
         validate_judge: STS and pair classification tasks whose gold all judges are checked against;
@@ -442,7 +488,7 @@ class Config(Strict):
     max_failure_rate: float = Field(default=0.05, ge=0, le=1)
     tasks: list[Task] = Field(min_length=1)
     models: list[Model] = Field(min_length=1)
-    generators: list[GeneratorEntry] = Field(min_length=1)
+    generators: list[GeneratorEntry] = []
     judges: list[Judge] = []
     validate_judge: list[Task] = []
     min_judge_spearman: float = Field(default=0.7, ge=-1, le=1)
@@ -457,7 +503,8 @@ class Config(Strict):
         key = "mteb" if info.field_name == "tasks" else "name"
         if not isinstance(entries, list):
             return entries
-        return [{key: entry} if isinstance(entry, str) else entry for entry in entries]
+        found = [{key: entry} if isinstance(entry, str) else entry for entry in entries]
+        return [part for entry in found for part in _tasks_of(entry)]
 
     @field_validator("validate_judge", mode="before")
     @classmethod

@@ -50,12 +50,16 @@ def run(settings: dict[str, Any], root: Path) -> None:
     }
     with mpl.rc_context(fname=str(STYLE)):
         for name in settings["figures"]:
-            figure = drawings[name]()
-            for extension in FIGURE_FORMATS:
-                with atomic_path(layout.figure(name, extension)) as temporary:
-                    figure.savefig(
-                        temporary,
-                        format=extension,
-                        metadata=METADATA[extension],
-                        dpi=min(300, MOST_PIXELS / figure.get_figheight()),
-                    )
+            save(drawings[name](), layout, name)
+
+
+def save(figure: Any, layout: Layout, name: str) -> None:
+    """Write a figure in all formats, in the style that is set."""
+    for extension in FIGURE_FORMATS:
+        with atomic_path(layout.figure(name, extension)) as temporary:
+            figure.savefig(
+                temporary,
+                format=extension,
+                metadata=METADATA[extension],
+                dpi=min(300, MOST_PIXELS / figure.get_figheight()),
+            )

@@ -11,6 +11,7 @@ import yaml
 
 from pteb_eval import __version__
 from pteb_eval.ids import digest
+from pteb_eval.implicit.catalogue import task_name
 from pteb_eval.layout import (
     FIGURES,
     JUDGE_FIGURES,
@@ -85,7 +86,12 @@ def run(settings: dict[str, Any], root: Path) -> None:
             if name != "critical_difference" or len(settings["tasks"]) > 1
         ],
         examples=[
-            {"generator": generator, "task": task, "rows": _examples(layout, generator, task)}
+            {
+                "generator": generator,
+                "task": task,
+                "offensive": _is_offensive(layout, task),
+                "rows": _examples(layout, generator, task),
+            }
             for generator in _names(settings["generators"])
             for task in _names(settings["tasks"])
         ],
@@ -107,7 +113,10 @@ def _read(layout: Layout, table: str) -> pd.DataFrame:
 
 
 def _names(entries: list[dict[str, Any]]) -> list[str]:
-    return [entry.get("name") or entry["mteb"] for entry in entries]
+    return [
+        task_name(entry) if "implicit" in entry else entry.get("name") or entry["mteb"]
+        for entry in entries
+    ]
 
 
 def _results(tables: dict[str, pd.DataFrame]) -> list[dict[str, Any]]:
@@ -190,6 +199,12 @@ def _generator(layout: Layout, settings: dict[str, Any], name: str) -> dict[str,
         about = provenance_of(table.schema)
         statuses.update(table["status"].to_pylist())
     return {"name": name, "statuses": dict(statuses.most_common()), **about}
+
+
+def _is_offensive(layout: Layout, task: str) -> bool:
+    """Whether a task's texts offend, so that nobody should see them unasked."""
+    table = read_table(layout.texts(task), columns=["text_id"])
+    return bool(provenance_of(table.schema).get("offensive"))
 
 
 def _examples(layout: Layout, generator: str, task: str) -> list[dict[str, Any]]:

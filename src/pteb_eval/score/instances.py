@@ -79,8 +79,9 @@ def _other_similarities(
 
     if not isinstance(task, AbsTaskPairClassification):
         return
-    for subset in dict.fromkeys(row["subset"] for row in rows):
-        own = [row for row in rows if row["subset"] == subset]
+    cosines = [row for row in rows if row["value_name"] == "cosine_similarity"]
+    for subset in dict.fromkeys(row["subset"] for row in cosines):
+        own = [row for row in cosines if row["subset"] == subset]
         for key, (name, sign) in SIMILARITIES.items():
             values = predictions[subset][own[0]["split"]][key]
             for row, value in zip(own, values, strict=True):

@@ -57,6 +57,8 @@ CHOICES: dict[str, tuple[Kind, tuple[str, ...], Build]] = {
     "cosine_ap": ("whole", (COSINE,), lambda gold, v: AveragePrecision(gold, v[0])),
     "max_ap": ("whole", ALL_SIMILARITIES, _best_precision),
     "accuracy": ("mean", ("correct",), MEAN),
+    "dev_accuracy": ("mean", ("correct",), MEAN),
+    "best_accuracy": ("mean", ("correct",), MEAN),
     "ndcg_at_10": ("mean", ("ndcg_at_10",), MEAN),
     "mrr": ("mean", ("reciprocal_rank",), MEAN),
     "map_at_1000": ("mean", ("average_precision",), MEAN),

@@ -20,9 +20,9 @@ class InstanceValue(NamedTuple):
         instance: which.
         metric: `cosine_similarity` in [-1, 1] (STS, pair classification); `correct` in [0, 1], the
             share of mteb's experiments (classification), whether all labels are right (multilabel),
-            or 0 or 1 (zero-shot, bitext mining); `ndcg_at_10` and `average_precision` in [0, 1]
-            (retrieval, reranking); `reciprocal_rank` in (0, 1] (texts); `spearman` in [-1, 1]
-            within one text (summarization).
+            0 or 1 (zero-shot, bitext mining), or a part of 1 where options tie; `ndcg_at_10` and
+            `average_precision` in [0, 1] (retrieval, reranking); `reciprocal_rank` in (0, 1]
+            (texts); `spearman` in [-1, 1] within one text (summarization).
         value: the value.
         gold: gold score, or label 0 or 1, that a similarity is compared with; else None.
     """
@@ -65,10 +65,13 @@ def instance_values(task: Task, predictions: Mapping[str, Any]) -> Iterator[Inst
     by_part: dict[tuple[str, str], list[Instance]] = {}
     for instance in structure_for(task).instances(task):
         by_part.setdefault((instance.subset, instance.split), []).append(instance)
+    from pteb_eval.implicit.tasks import AbsTaskOptions, AbsTaskThresholdPairs
     from pteb_eval.tasks.texts import AbsTaskTexts
 
     for base, read in (
         (AbsTaskTexts, _texts),
+        (AbsTaskOptions, _options),
+        (AbsTaskThresholdPairs, _thresholds),
         (abstasks.AbsTaskRetrieval, _retrieval),
         (abstasks.AbsTaskSTS, _similarities),
         (abstasks.AbsTaskPairClassification, _similarities),
@@ -142,6 +145,28 @@ def _zero_shot(
     chosen = np.argmax(predictions[subset][split], axis=1)
     for instance, own, label in zip(instances, chosen, gold, strict=True):
         yield InstanceValue(instance, "correct", float(own == label))
+
+
+def _options(
+    task: Task, predictions: Any, subset: str, split: str, instances: Sequence[Instance]
+) -> Iterator[InstanceValue]:
+    for instance, credit in zip(instances, predictions[subset][split]["credit"], strict=True):
+        yield InstanceValue(instance, "correct", credit)
+
+
+def _thresholds(
+    task: Task, predictions: Any, subset: str, split: str, instances: Sequence[Instance]
+) -> Iterator[InstanceValue]:
+    """Similarities, and whether each is on the right side of the threshold in the headline."""
+    from pteb_eval.implicit.thresholds import right_side
+
+    found = list(_similarities(task, predictions, subset, split, instances))
+    yield from found
+    right = right_side(
+        [one.value for one in found], [one.gold == 1 for one in found], task.dev_threshold
+    )
+    for one, value in zip(found, right, strict=True):
+        yield InstanceValue(one.instance, "correct", value)
 
 
 def _bitext(

@@ -28,7 +28,8 @@ def load_task(settings: Mapping[str, Any], *, fetching: bool = False) -> Task:
 
     Args:
         settings: JSON values, either of a task of mteb: `{"mteb": name, "revision": 40 hexadecimal
-            digits or null, "subsets": list or null, "splits": list or null}`; or of the user's own
+            digits or null, "subsets": list or null, "splits": list or null}`; or of the implicit
+            suite: `{"implicit": name, ...}`, see `pteb_eval.implicit.build`; or of the user's own
             files: `{"type": "sts", "name": ..., "path": ..., ...}`, see `pteb_eval.tasks.files`.
         fetching: whether a copy of data from the hub is made, from which it is loaded from then on.
 
@@ -43,6 +44,10 @@ def load_task(settings: Mapping[str, Any], *, fetching: bool = False) -> Task:
     if "mteb" in settings:
         task = unloaded_task(settings)
         _load(task, fetching)
+    elif "implicit" in settings:
+        from pteb_eval.implicit.build import implicit_task
+
+        task = implicit_task(settings, fetching=fetching)
     else:
         from pteb_eval.tasks.files import file_task
 
@@ -72,6 +77,8 @@ def _builders() -> tuple[tuple[Any, Callable[[Task], Structure]], ...]:
     """Classes of mteb, a subclass before its parent, and how to make the structure."""
     from mteb import abstasks
 
+    from pteb_eval.implicit.structures import WithOptions
+    from pteb_eval.implicit.tasks import AbsTaskOptions, AbsTaskThresholdPairs
     from pteb_eval.tasks.texts import TEXT, AbsTaskTexts, Mirrored
 
     def input_column(structure: type[Flat]) -> Callable[[Task], Structure]:
@@ -79,6 +86,8 @@ def _builders() -> tuple[tuple[Any, Callable[[Task], Structure]], ...]:
 
     return (
         (AbsTaskTexts, lambda task: Mirrored((TEXT,), (None,))),
+        (AbsTaskOptions, lambda task: WithOptions((TEXT,), (None,))),
+        (AbsTaskThresholdPairs, lambda task: WithOptions(("sentence1",), (None,), "sentence2")),
         (abstasks.AbsTaskRetrieval, lambda task: Retrieval()),
         (abstasks.AbsTaskSTS, lambda task: Flat(tuple(task.column_names), _pair_prompts(task))),
         (

@@ -15,6 +15,7 @@ MTEB_TYPES = {
     "sts": "STS",
     "pair_classification": "PairClassification",
     "classification": "Classification",
+    "zero_shot": "ZeroShotClassification",
     "clustering": "Clustering",
     "retrieval": "Retrieval",
     "reranking": "Reranking",
