@@ -111,6 +111,7 @@ def test_sick_r_is_three_files_together(tmp_path):
     assert scores(tmp_path, settings) == {"default": pytest.approx(0.7758, abs=1e-4)}
 
 
+LONG = ("classification", "clustering", "retrieval")
 OF_EACH_TYPE = [
     {
         "type": "pair_classification",
@@ -144,7 +145,13 @@ OF_EACH_TYPE = [
 ]
 
 
-@pytest.mark.parametrize("settings", OF_EACH_TYPE, ids=lambda settings: settings["type"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        pytest.param(settings, id=settings["type"], marks=slow if settings["type"] in LONG else ())
+        for settings in OF_EACH_TYPE
+    ],
+)
 def test_each_type_equals_mteb_with_the_plain_model(tmp_path, settings):
     """Through the caches and files of the stages, against the model itself on the same task."""
     task = {"name": "real", "language": "eng-Latn", **settings}
