@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 CORES ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count())')
-# The demo needs less than the tests. Python compiles what it uses, when it uses it: compiling all of
-# every package at once takes a minute.
+# The demo needs less than the tests. Python compiles what it uses, when it uses it, and keeps that:
+# compiling all of every package at once takes a minute, and nothing at all costs one in every run.
+export PYTHONDONTWRITEBYTECODE :=
 DEMO := $(VENV)/.installed-demo
 DEV := $(VENV)/.installed-dev
 # Snakemake and the jobs find the environment's programs first.
