@@ -56,8 +56,12 @@ def missing() -> list[str]:
     return [name for name in PROGRAMS if shutil.which(name, path=path) is None]
 
 
+class NotStarted(RuntimeError):
+    """The daemons do not run on this machine."""
+
+
 class Cluster:
-    """The scheduler, started by `with`; `environment` makes its commands talk to it.
+    """The scheduler; `environment` makes its commands talk to it.
 
     Args:
         folder: where its state goes; its path must be short, since a socket lies there.
@@ -87,7 +91,12 @@ class Cluster:
         script.chmod(0o755)
         return folder
 
-    def __enter__(self):
+    def start(self):
+        """Start all three daemons and wait for the node.
+
+        Raises:
+            NotStarted: if this machine does not let them run.
+        """
         for name in ("state", "spool"):
             (self.folder / name).mkdir()
         settings = SETTINGS.format(folder=self.folder, host=self.host, ports=_free_ports(2))
@@ -107,11 +116,11 @@ class Cluster:
             self._start("slurmd", "-D", "-N", self.host)
             self._wait(lambda: self.state() == "idle", "the node")
         except BaseException:
-            self.__exit__()
+            self.stop()
             raise
-        return self
 
-    def __exit__(self, *exc):
+    def stop(self):
+        """End the daemons."""
         for process in reversed(self.processes):
             process.terminate()
             try:
@@ -157,7 +166,7 @@ class Cluster:
         while not condition():
             if time.monotonic() > end or any(p.poll() is not None for p in self.processes):
                 logs = "".join(p.read_text()[-1000:] for p in self.folder.glob("*.out"))
-                raise RuntimeError(f"{what} did not start: {logs}")
+                raise NotStarted(f"SLURM: {what} did not start here: {logs}")
             time.sleep(0.2)
 
 
