@@ -9,7 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from pteb_eval.config import Generator, ImplicitTask, MtebTask
-from pteb_eval.config.schema import ORIGINAL, LlmJudge
+from pteb_eval.config.base import ORIGINAL
+from pteb_eval.config.judges import LlmJudge
 from pteb_eval.estimates import Size, estimated_size
 from pteb_eval.fetch import texts_table
 from pteb_eval.hub import go_offline

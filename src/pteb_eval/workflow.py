@@ -16,7 +16,8 @@ from pteb_eval.config import (
     ImplicitTask,
     parse_config,
 )
-from pteb_eval.config.schema import ORIGINAL, Model
+from pteb_eval.config.base import ORIGINAL
+from pteb_eval.config.models import Model
 from pteb_eval.embed.packaged import PACKAGES, packaged_revision
 from pteb_eval.errors import UserError
 from pteb_eval.fingerprint import fingerprint

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from pteb_eval.config import Config, FileTask, FrozenSet, Generator, ImplicitTask, MtebTask
-from pteb_eval.config.schema import ANSWER_OPTIONS, ORIGINAL, LlmJudge, ModelJudge
+from pteb_eval.config.base import ORIGINAL
+from pteb_eval.config.judges import LlmJudge, ModelJudge
+from pteb_eval.config.models import ANSWER_OPTIONS
 from pteb_eval.embed.packaged import PACKAGES
 from pteb_eval.ids import canonical_json
 from pteb_eval.implicit import catalogue

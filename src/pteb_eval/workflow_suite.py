@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 from pteb_eval.config import FileTask, ImplicitTask, MtebTask
-from pteb_eval.config.schema import ORIGINAL
+from pteb_eval.config.base import ORIGINAL
 from pteb_eval.ids import canonical_json
 from pteb_eval.implicit import catalogue
 from pteb_eval.layout import (

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pteb_eval.config import Config, FileTask, MtebTask, load_config, parse_config
-from pteb_eval.config.schema import FrozenSet
+from pteb_eval.config import Config, FileTask, FrozenSet, MtebTask, load_config, parse_config
 from pteb_eval.errors import UserError
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pteb_eval.config.schema import NAME_PATTERN
+from pteb_eval.config.base import NAME_PATTERN
 from pteb_eval.errors import UserError
 
 app = typer.Typer(

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pteb_eval.config.schema import ORIGINAL
+from pteb_eval.config.base import ORIGINAL
 from pteb_eval.ids import text_id
 from pteb_eval.layout import Layout
 from pteb_eval.store import provenance_of, read_table

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from pteb_eval.config.schema import ORIGINAL
+from pteb_eval.config.base import ORIGINAL
 from pteb_eval.errors import UserError
 from pteb_eval.implicit.catalogue import GROUPS, LEVELS, datasets, entry, resource, scores
 from pteb_eval.implicit.figure import draw
