@@ -5,6 +5,7 @@ Everything in this package is joined by these ids, never by position.
 
 import hashlib
 import json
+from pathlib import Path
 from typing import Any
 
 
@@ -14,6 +15,12 @@ def text_id(text: str) -> str:
     Lone surrogates, which some scraped data sets hold, are hashed as they stand instead of failing.
     """
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file's bytes, as 64 hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def canonical_json(value: Any) -> str:

@@ -197,10 +197,9 @@ class Workflow(SuiteWorkflow):
 
     def rank_settings(self) -> str:
         """Settings of `rank`."""
-        return self._statistics({"interval", "confidence", "resamples", "correction", "alpha"})
-
-    def _statistics(self, keys: set[str] | None) -> str:
-        return canonical_json(self._of_all(keys))
+        return canonical_json(
+            self._of_all({"interval", "confidence", "resamples", "correction", "alpha"})
+        )
 
     def _of_all(self, keys: set[str] | None) -> dict[str, Any]:
         return {

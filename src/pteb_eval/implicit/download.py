@@ -1,10 +1,10 @@
 """Downloads that go on where they stopped, are checked, and appear whole or not at all."""
 
-import hashlib
 from pathlib import Path
 from typing import Any
 
 from pteb_eval.errors import UserError
+from pteb_eval.ids import file_sha256
 from pteb_eval.progress import say
 from pteb_eval.store.files import disk_errors, write_text
 
@@ -71,12 +71,6 @@ def check_kept(target: Path) -> None:
     """
     if file_sha256(target) != digest_file(target).read_text(encoding="utf-8").strip():
         raise UserError(f"{target}: changed since it was downloaded: delete it and fetch again")
-
-
-def file_sha256(path: Path) -> str:
-    """SHA-256 of a file's bytes, 64 hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _attempt(url: str, part: Path, is_checked: bool) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from mteb._create_dataloaders import create_dataloader
 from mteb._evaluators import PairClassificationEvaluator
 from mteb.abstasks import AbsTask, AbsTaskClassification, AbsTaskPairClassification
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from sklearn.metrics import f1_score
 from pteb_eval.implicit.rows import DEV
 from pteb_eval.implicit.thresholds import at_threshold, best_threshold
 from pteb_eval.tasks.copies import splits_of
+from pteb_eval.tasks.texts import encoded
 
 TEXT, OPTIONS, LABEL = "text", "options", "label"
 TIE = 1e-6  # cosines that differ by less are equal: float32 is not finer
@@ -80,20 +80,9 @@ class AbsTaskOptions(AbsTask):  # type: ignore[misc]
         from datasets import Dataset
 
         def encode(texts: list[str]) -> NDArray[np.float32]:
-            loader = create_dataloader(
-                Dataset.from_dict({TEXT: texts}),
-                task_metadata=self.metadata,
-                input_column=TEXT,
-                **encode_kwargs,
-            )
-            found = model.encode(
-                loader,
-                task_metadata=self.metadata,
-                hf_split=hf_split,
-                hf_subset=hf_subset,
-                **encode_kwargs,
-            )
-            return np.asarray(found)
+            rows = Dataset.from_dict({TEXT: texts})
+            where = {"hf_split": hf_split, "hf_subset": hf_subset}
+            return np.asarray(encoded(model, rows, TEXT, self.metadata, encode_kwargs, **where))
 
         options, labels = list(data_split[OPTIONS]), list(data_split[LABEL])
         counts = [len(own) for own in options]

@@ -138,14 +138,15 @@ def rate_gold(
         UserError: as for `run`.
     """
     table = read_table(gold)
-    pairs = [Pair(row["first"], row["second"]) for row in table.to_pylist()]
+    asked = table.to_pylist()
+    pairs = [Pair(row["first"], row["second"]) for row in asked]
     label = f"judge {settings['task']}, gold pairs, by {settings['judge']}"
     with load_rater(settings, options, cache, label) as judge:
         rated = judge.rate(pairs)
         _check_engine(settings, rated.values())
         rows = [
             {name: row[name] for name in ("subset", "split", "row", "gold")} | rated[pair].as_row()
-            for row, pair in zip(table.to_pylist(), pairs, strict=True)
+            for row, pair in zip(asked, pairs, strict=True)
         ]
         graded = provenance_of(table.schema)["graded"]
         _write(output, pa.Table.from_pylist(rows, GOLD_SCHEMA), settings, judge, graded=graded)

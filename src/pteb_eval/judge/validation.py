@@ -11,6 +11,7 @@ import yaml
 
 from pteb_eval.errors import UserError
 from pteb_eval.ids import digest
+from pteb_eval.judge.verdict import NOT_RELIABLE, RELIABLE
 from pteb_eval.statistics.bootstrap import Interval, interval, resample_counts
 from pteb_eval.statistics.correlation import Spearman
 from pteb_eval.statistics.statistic import Array, Mean
@@ -22,7 +23,6 @@ COLUMNS = [
     "mae_ci_low", "mae_ci_high", "unparsable", "verdict", "published_spearman", "published_mae",
 ]  # fmt: skip
 AVERAGE = "average"
-NOT_RELIABLE = "not reliable"
 
 
 def run(settings: dict[str, Any], files: Sequence[Path], published: Path, output: Path) -> None:
@@ -46,7 +46,7 @@ def run(settings: dict[str, Any], files: Sequence[Path], published: Path, output
         reliable = own[-1]["spearman"] >= settings["min_judge_spearman"]
         for row in own:
             found = figures.get((_folded(model), row["task"]), {})
-            row["verdict"] = "reliable" if reliable else NOT_RELIABLE
+            row["verdict"] = RELIABLE if reliable else NOT_RELIABLE
             row["published_spearman"] = found.get("spearman", math.nan)
             row["published_mae"] = found.get("mae", math.nan)
         rows += own

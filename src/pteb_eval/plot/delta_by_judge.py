@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pteb_eval.judge.verdict import marked
 from pteb_eval.plot.panels import GRAY, line_style, nothing, stacked, title
 
 
@@ -23,9 +24,8 @@ def delta_by_judge(drift: pd.DataFrame) -> Any:
     figure, axes = stacked([1.9] * len(panels), gap=1.1)
     for axis, ((task, subset, generator), rows) in zip(axes, panels, strict=True):
         judge, verdict = rows[["judge", "verdict"]].iloc[0]
-        mark = "" if verdict == "reliable" else f" ({verdict})"
         axis.set_title(title(task, subset, generator), pad=22)
-        axis.set_xlabel(f"every text judged at least, by {judge}{mark}")
+        axis.set_xlabel(f"every text judged at least, by {marked(judge, verdict)}")
         _panel(axis, rows)
     return figure
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pandas as pd
 
+from pteb_eval.judge.verdict import marked
 from pteb_eval.plot.panels import BLUE, GRAY, ORANGE, stacked
 from pteb_eval.statistics.paraphrasers import KEPT
 
@@ -32,8 +33,7 @@ def paraphrasers(table: pd.DataFrame) -> Any:
             xytext=(6, 5), textcoords="offset points", fontsize=8,
         )  # fmt: skip
     judge, verdict = table[["judge", "verdict"]].iloc[0]
-    mark = "" if verdict == "reliable" else f" ({verdict})"
-    axis.set_ylabel(f"mean rating by {judge}{mark}")
+    axis.set_ylabel(f"mean rating by {marked(judge, verdict)}")
     axis.set_xlabel("mean edit distance")
     axis.set_xlim(0, 1)
     axis.set_ylim(0, 5.1)

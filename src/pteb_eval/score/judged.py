@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from pteb_eval.errors import UserError
+from pteb_eval.judge.verdict import RELIABLE
 from pteb_eval.progress import say
 from pteb_eval.provenance import stamp
 from pteb_eval.score.instances import INSTANCES
@@ -23,7 +24,6 @@ MIN_JUDGE = pa.field("min_judge", pa.float64())
 JUDGED_SCORES = pa.schema([MIN_JUDGE, *SCORES])
 JUDGED_INSTANCES = pa.schema([MIN_JUDGE, *INSTANCES])
 FEWEST = 2
-RELIABLE = "reliable"
 
 
 def run(
@@ -109,14 +109,9 @@ def _evaluated(
     variants: Variants, encoder: ServingEncoder, excluded: Set[Instance]
 ) -> tuple[Evaluation, dict[tuple[str, str], int]]:
     """Scores of all subsets with enough instances, and instances left by subset and split."""
-    left: Counter[tuple[str, str]] = Counter(
-        {(one.subset, one.split): 0 for one in variants.structure.instances(variants.task)}
-    )
-    left.update(
-        (one.subset, one.split)
-        for one in variants.structure.instances(variants.task)
-        if one not in excluded
-    )
+    left: Counter[tuple[str, str]] = Counter()
+    for one in variants.structure.instances(variants.task):
+        left[one.subset, one.split] += one not in excluded
     too_few = {subset for (subset, _), count in left.items() if count < FEWEST}
     subsets = [subset for subset in variants.task.hf_subsets if subset not in too_few]
     evaluation = Evaluation(variants, encoder)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pteb_eval.judge.verdict import NOT_VALIDATED, RELIABLE
 from pteb_eval.layout import Layout
 from pteb_eval.statistics.bootstrap import Interval
 from pteb_eval.statistics.measured import Analyzed, Measured, analyze, measured
@@ -27,7 +28,6 @@ REGRESSION_COLUMNS = [
 ]  # fmt: skip
 FULL = 5.0
 TOO_FEW = "fewer than two instances are left"
-NOT_VALIDATED = "not validated"
 FEWEST = 10
 """Instances below which three coefficients say nothing."""
 
@@ -42,7 +42,7 @@ def judge_verdict(layout: Layout, judge: str, validated: bool) -> str:
 
 def judge_warning(judge: str, verdict: str) -> str | None:
     """What readers of its ratings must know of a judge; None for a reliable one."""
-    if verdict == "reliable":
+    if verdict == RELIABLE:
         return None
     why = (
         "it was never held against people's ratings (`validate_judge`)"
@@ -57,7 +57,7 @@ def marked_summary(
 ) -> pd.DataFrame:
     """The summary as people read it, with the mark of its judge in every `judge_mean`."""
     shown = rounded(summary, hundredfold)
-    if verdict not in ("", "reliable"):
+    if verdict not in ("", RELIABLE):
         shown["judge_mean"] = [
             f"{value} ({verdict})" if value else value for value in shown["judge_mean"]
         ]

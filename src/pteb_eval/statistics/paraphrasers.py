@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from pteb_eval.judge.verdict import RELIABLE
 from pteb_eval.layout import Layout
 from pteb_eval.rates import measured_rate
 from pteb_eval.store import provenance_of, read_table
@@ -70,7 +71,7 @@ def paraphraser_rows(
         )
     for row in rows:
         row["pareto"] = not any(_beats(other, row) for other in rows)
-    able = [row for row in rows if row["judge_mean"] >= KEPT and verdict == "reliable"]
+    able = [row for row in rows if row["judge_mean"] >= KEPT and verdict == RELIABLE]
     best = max(able, key=lambda row: row["edit_distance"], default=None)
     return [{**row, "recommended": row is best} for row in rows]
 

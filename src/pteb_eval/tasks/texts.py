@@ -18,6 +18,23 @@ from pteb_eval.tasks.structure import ModelInput, Task
 TEXT, REFERENCE = "text", "reference"
 
 
+def encoded(
+    model: Any, data: Any, column: str, metadata: Any, encode_kwargs: Any, **where: str
+) -> Any:
+    """Vectors of a column's texts, (n, dim), asked for as mteb's evaluators do.
+
+    Args:
+        model: what encodes.
+        data: rows with that column.
+        column: its name.
+        metadata: of the task.
+        encode_kwargs: as mteb hands them on.
+        where: `hf_split` and `hf_subset`.
+    """
+    loader = create_dataloader(data, task_metadata=metadata, input_column=column, **encode_kwargs)
+    return model.encode(loader, task_metadata=metadata, **where, **encode_kwargs)
+
+
 class AbsTaskTexts(AbsTask):  # type: ignore[misc]
     """Mean reciprocal rank of each reference's own text among all texts, by cosine.
 
@@ -39,18 +56,12 @@ class AbsTaskTexts(AbsTask):  # type: ignore[misc]
         prediction_folder: Path | None = None,
         **kwargs: Any,
     ) -> dict[str, float]:
-        def encode(column: str) -> Any:
-            return model.encode(
-                create_dataloader(
-                    data_split, task_metadata=self.metadata, input_column=column, **encode_kwargs
-                ),
-                task_metadata=self.metadata,
-                hf_split=hf_split,
-                hf_subset=hf_subset,
-                **encode_kwargs,
-            )
-
-        found = invariance(encode(REFERENCE), encode(TEXT))
+        where = {"hf_split": hf_split, "hf_subset": hf_subset}
+        references, texts = (
+            encoded(model, data_split, column, self.metadata, encode_kwargs, **where)
+            for column in (REFERENCE, TEXT)
+        )
+        found = invariance(references, texts)
         if prediction_folder:
             predictions = {"reciprocal_rank": (1 / found.rank).tolist()}
             self._save_task_predictions(

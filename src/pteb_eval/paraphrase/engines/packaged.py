@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
+from pteb_eval import ids
 from pteb_eval.errors import UserError
 from pteb_eval.store.files import atomic_path
 
@@ -30,8 +31,7 @@ def file_sha256(path: Path) -> str:
 
 @lru_cache(maxsize=32)
 def _sha256(path: Path, size: int, mtime_ns: int) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return ids.file_sha256(path)
 
 
 def model_fingerprint(folder: Path) -> str:
