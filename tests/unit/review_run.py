@@ -25,7 +25,9 @@ CHECKS = "sentence1,sentence2,score\n" + "".join(
 )
 
 
-def make_run(folder, generators=GENERATORS[:1], tasks=TASKS[:1], n_texts=20, n_runs=2, texts=None):
+def make_run(
+    folder, generators=GENERATORS[:1], tasks=TASKS[:1], n_texts=20, n_runs=2, texts=None, judges=()
+):
     """Write a run below `folder` and return its workflow.
 
     Paraphrase k of text i is `text i, run k`; every seventh failed.
@@ -42,6 +44,7 @@ def make_run(folder, generators=GENERATORS[:1], tasks=TASKS[:1], n_texts=20, n_r
         "tasks": [{**file, "name": task} for task in tasks],
         "models": ["bag-of-tokens"],
         "generators": [{**entry, "name": name} for name in generators],
+        "judges": [{"name": name, "engine": "edit_distance"} for name in judges],
         "statistics": {"resamples": 200},
     }
     flow = Workflow(parse_config(content, "test"), folder / "results")

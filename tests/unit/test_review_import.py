@@ -30,7 +30,7 @@ from pteb_eval.store import provenance_of, write_table
 @pytest.fixture
 def sample(tmp_path):
     """A run with a sample of 12 pairs and 4 checks: workflow, key, id."""
-    flow = make_run(tmp_path, GENERATORS, TASKS[:1])
+    flow = make_run(tmp_path, GENERATORS, TASKS[:1], judges=["judge"])
     checks = {"n_checks": 4, "checks_from": str(tmp_path / "checks.csv")}
     path, key, _ = export(flow, n_pairs=12, **checks, threshold=4.0, seed=7)
     return flow, read_key(key)[0], path.stem
@@ -81,7 +81,7 @@ def test_tables_by_hand(sample, tmp_path):
     for row in review[review["generator"] != "all"].itertuples():
         assert (row.n_pairs, row.n_raters, row.n_ratings, row.threshold) == (6, 2, 12, 4.0)
         assert (row.kept_share, row.kept_low, row.kept_high) == (5 / 6, low, high)
-        assert row.judge == "judge" and row.n_judged == 6
+        assert (row.judge, row.verdict, row.n_judged) == ("judge", "not validated", 6)
         pairs = key[(key["generator"] == row.generator)]
         means = [(first[item] + second[item]) / 2 for item in pairs["item"]]
         assert row.mean_rating == pytest.approx(np.mean(means))
@@ -208,8 +208,10 @@ def test_each_judge_has_a_row():
         for judge, score in (("good", [1.0, 2.0, 3.0]), ("bad", [3.0, 2.0, 1.0]))
     )
     options = {"threshold": 3, "confidence": 0.95, "resamples": 50, "seed": 1}
-    rows = list(review_rows(ratings, judged, **options))
-    assert [(row["judge"], row["rho"]) for row in rows] == [("bad", -1), ("good", 1)]
+    verdicts = {"good": "reliable", "bad": "not reliable"}
+    rows = list(review_rows(ratings, judged, verdicts, **options))
+    found = [(row["judge"], row["verdict"], row["rho"]) for row in rows]
+    assert found == [("bad", "not reliable", -1), ("good", "reliable", 1)]
     assert all(row["kept_share"] == 2 / 3 for row in rows)
 
 

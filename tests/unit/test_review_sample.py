@@ -113,19 +113,20 @@ def test_a_text_comes_twice_only_when_it_must():
 def test_only_usable_paraphrases_are_drawn(tmp_path):
     flow = make_run(tmp_path, GENERATORS, TASKS, n_texts=20, n_runs=2)
     cells = [(generator, task) for generator in GENERATORS for task in TASKS]
-    drawn = pd.DataFrame(draw(flow.layout, cells, 1000, seed=1))
+    drawn = pd.DataFrame(draw(flow.layout, cells, None, 1000, seed=1))
     usable = sum((i * 2 + run) % 7 != 0 for i in range(20) for run in (1, 2))
     assert (drawn.groupby(["generator", "task"]).size() == usable).all()
     assert (drawn["paraphrase"] == drawn["text"] + ", run " + drawn["run"].astype(str)).all()
 
 
-def test_judges_that_could_not_rate_do_not_count(tmp_path):
-    flow = make_run(tmp_path, n_texts=10, n_runs=1)
-    judge_run(flow, lambda row: 4.0, "a")
-    judge_run(flow, lambda row: 1.0, "b", lambda row: "ok" if row["edit_distance"] else "failed")
-    drawn = pd.DataFrame(draw(flow.layout, [(GENERATORS[0], TASKS[0])], 9, seed=1))
-    expected = np.where(drawn["edit_distance"] > 0, 2.5, 4.0)
-    assert drawn["judge_score"].tolist() == expected.tolist()
+def test_the_judge_that_counts_decides_where_it_could_rate(tmp_path):
+    flow = make_run(tmp_path, n_texts=10, n_runs=1, judges=["first", "other"])
+    rated = lambda row: "ok" if row["edit_distance"] else "failed"  # noqa: E731
+    judge_run(flow, lambda row: 1.0, "first", rated)
+    judge_run(flow, lambda row: 4.0, "other")
+    drawn = pd.DataFrame(draw(flow.layout, [(GENERATORS[0], TASKS[0])], "first", 9, seed=1))
+    expected = np.where(drawn["edit_distance"] > 0, 1.0, np.nan)
+    np.testing.assert_array_equal(drawn["judge_score"], expected)
 
 
 def test_checks_have_clear_ratings_evenly(tmp_path):

@@ -1,7 +1,7 @@
 """What ratings say: attention, agreement among people and with judges, share of kept meaning."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,8 @@ from pteb_eval.statistics.correlation import Spearman
 
 COLUMNS = [
     "generator", "task", "n_pairs", "n_raters", "n_ratings", "mean_rating", "threshold",
-    "kept_share", "kept_low", "kept_high", "alpha", "judge", "n_judged", "rho", "rho_low",
-    "rho_high",
+    "kept_share", "kept_low", "kept_high", "alpha", "judge", "verdict", "n_judged", "rho",
+    "rho_low", "rho_high",
 ]  # fmt: skip
 RATER_COLUMNS = ["rater", "n_pairs", "mean_rating", "n_checks", "checks_passed", "check_error"]
 IDENTITY = ["generator", "task", "text_id", "run"]  # of a pair
@@ -48,6 +48,7 @@ def rater_rows(ratings: pd.DataFrame) -> Iterator[dict[str, Any]]:
 def review_rows(
     ratings: pd.DataFrame,
     judgements: pd.DataFrame,
+    verdicts: Mapping[str, str],
     *,
     threshold: float,
     confidence: float,
@@ -60,6 +61,7 @@ def review_rows(
         ratings: as for `rater_rows`; attention checks are left out here.
         judgements: columns `judge`, `generator`, `task`, `text_id`, `run`, `score`. Each judge has
             a row of its own.
+        verdicts: of validation on each judge.
         threshold: mean rating from which on the meaning counts as kept.
         confidence: of the intervals.
         resamples: of the bootstrap over pairs.
@@ -87,7 +89,8 @@ def review_rows(
         both = means.merge(judgements, on=IDENTITY)
         for judge, pairs in both.groupby("judge"):
             rho = correlation(pairs["rating"], pairs["score"], confidence, resamples, seed)
-            yield {**common, "judge": judge, "n_judged": len(pairs), **rho}
+            told = {"judge": judge, "verdict": verdicts[judge], "n_judged": len(pairs)}
+            yield {**common, **told, **rho}
         if both.empty:
             yield common
 

@@ -13,6 +13,7 @@ from pteb_eval.review.judged import COLUMNS as JUDGED
 from pteb_eval.review.judged import judged
 from pteb_eval.review.key import PAIR, read_key
 from pteb_eval.review.ratings import Ratings, one_each, read_ratings
+from pteb_eval.statistics.drift import judge_verdict
 from pteb_eval.statistics.stage import AS_PERCENT
 from pteb_eval.store import read_table
 from pteb_eval.tables import write_tables
@@ -36,7 +37,8 @@ def collect(flow: Workflow, files: Sequence[Path]) -> tuple[pd.DataFrame, pd.Dat
     declared = flow.config.statistics
     rows = review_rows(
         ratings,
-        _judgements(flow.layout, cells),
+        _judgements(flow, cells),
+        _verdicts(flow),
         threshold=threshold,
         confidence=declared.confidence,
         resamples=declared.resamples,
@@ -97,9 +99,15 @@ def _check_unchanged(layout: Layout, pairs: pd.DataFrame, generator: str, task: 
         )
 
 
-def _judgements(layout: Layout, cells: Sequence[tuple[str, str]]) -> pd.DataFrame:
+def _verdicts(flow: Workflow) -> dict[str, str]:
+    """What validation says of each judge, once the run has got so far."""
+    validated = bool(flow.gold) and flow.layout.table("judge_validation").is_file()
+    return {judge: judge_verdict(flow.layout, judge, validated) for judge in flow.judges}
+
+
+def _judgements(flow: Workflow, cells: Sequence[tuple[str, str]]) -> pd.DataFrame:
     frames = [
-        judged(layout, generator, task).assign(generator=generator, task=task)
+        judged(flow.layout, flow.judges, generator, task).assign(generator=generator, task=task)
         for generator, task in cells
     ]
     return pd.concat(frames, ignore_index=True)[[*JUDGED, "generator", "task"]]

@@ -34,7 +34,8 @@ def export(
         UserError: if files are missing, or there are not enough pairs.
     """
     cells = [(generator, task) for generator in flow.generators for task in flow.tasks]
-    rows = [_pair(row, seed) for row in draw(flow.layout, cells, n_pairs, seed)]
+    judge = next(iter(flow.judges), None)
+    rows = [_pair(row, seed) for row in draw(flow.layout, cells, judge, n_pairs, seed)]
     for check in draw_checks(flow, checks_from, n_checks, seed):
         row = {"kind": CHECK, "task": checks_from, "gold": check.gold}
         rows.append(_placed(row, check.first, check.second, [seed, CHECK, *check]))

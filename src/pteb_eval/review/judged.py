@@ -1,5 +1,7 @@
 """Ratings of judges, where the run has any."""
 
+from collections.abc import Iterable
+
 import pandas as pd
 
 from pteb_eval.layout import Layout
@@ -8,16 +10,18 @@ from pteb_eval.store import read_table
 COLUMNS = ["judge", "text_id", "run", "score"]
 
 
-def judged(layout: Layout, generator: str, task: str) -> pd.DataFrame:
-    """What all judges of a run say of one generator's paraphrases of one task.
+def judged(layout: Layout, judges: Iterable[str], generator: str, task: str) -> pd.DataFrame:
+    """What judges say of one generator's paraphrases of one task, as far as they have rated them.
 
     Returns:
         Columns `judge`, `text_id`, `run`, `score` (0 to 5); only ratings whose status is `ok`, a
-        mean where a judge rated a pair more than once. Empty if the run has no judge.
+        mean where a judge rated a pair more than once. Empty without a judge.
     """
     frames = [pd.DataFrame(columns=COLUMNS)]
-    for path in sorted(layout.root.glob(f"judgements/*/{generator}/{task}.parquet")):
-        judge = path.parent.parent.name
+    for judge in judges:
+        path = layout.judgements(judge, generator, task)
+        if not path.is_file():
+            continue
         rows = read_table(path, columns=["text_id", "run", "score", "status"]).to_pandas()
         rows = rows[rows["status"] == "ok"].assign(judge=judge)
         frames.append(rows.groupby(COLUMNS[:3], as_index=False)["score"].mean())

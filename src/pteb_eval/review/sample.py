@@ -21,18 +21,21 @@ from pteb_eval.store import read_table
 Cell = tuple[str, str]  # generator and task
 
 
-def draw(layout: Layout, cells: Sequence[Cell], n_pairs: int, seed: int) -> list[dict[str, Any]]:
+def draw(
+    layout: Layout, cells: Sequence[Cell], judge: str | None, n_pairs: int, seed: int
+) -> list[dict[str, Any]]:
     """Draw the pairs.
 
     Args:
         layout: of the run.
         cells: generators and tasks.
+        judge: the one that counts, whose scores the sample mirrors; None: the run has none.
         n_pairs: pairs in all; fewer if there are not so many.
         seed: decides which.
 
     Returns:
         Dicts of `generator`, `task`, `text_id`, `run`, `text`, `paraphrase`, `edit_distance` and
-        `judge_score` (mean over judges, NaN without one).
+        `judge_score` (NaN without one).
 
     Raises:
         UserError: if a file is missing, nothing is usable, or `n_pairs` does not reach all cells.
@@ -47,7 +50,9 @@ def draw(layout: Layout, cells: Sequence[Cell], n_pairs: int, seed: int) -> list
             "as many"
         )
     return [
-        row for cell, n in allocate(sizes, n_pairs).items() for row in _cell(layout, cell, n, seed)
+        row
+        for cell, n in allocate(sizes, n_pairs).items()
+        for row in _cell(layout, cell, judge, n, seed)
     ]
 
 
@@ -68,15 +73,17 @@ def _n_usable(layout: Layout, cell: Cell) -> int:
     return statuses.count("ok")
 
 
-def _cell(layout: Layout, cell: Cell, n: int, seed: int) -> Iterator[dict[str, Any]]:
+def _cell(
+    layout: Layout, cell: Cell, judge: str | None, n: int, seed: int
+) -> Iterator[dict[str, Any]]:
     generator, task = cell
     rows = read_table(
         layout.paraphrases(generator, task),
         columns=["text_id", "run", "paraphrase", "status", "edit_distance"],
     ).to_pandas()
     rows = rows[rows["status"] == "ok"].drop(columns="status")
-    scores = judged(layout, generator, task).groupby(["text_id", "run"], as_index=False)["score"]
-    rows = rows.merge(scores.mean().rename(columns={"score": "judge_score"}), "left")
+    scores = judged(layout, [judge] if judge else [], generator, task).drop(columns="judge")
+    rows = rows.merge(scores.rename(columns={"score": "judge_score"}), "left")
     texts = read_table(layout.texts(task), columns=["text_id", "text"]).to_pandas()
     for row in systematic(rows, n, seed, cell).merge(texts, on="text_id").to_dict("records"):
         yield {"generator": generator, "task": task, **row}

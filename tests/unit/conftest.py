@@ -1,0 +1,6 @@
+"""Generated cases have no deadline: a busy machine is no failure."""
+
+from hypothesis import settings
+
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
