@@ -23,7 +23,7 @@ def fetch_model(settings: dict[str, Any], output: Path) -> None:
     Args:
         settings: a `config.Model` as JSON values.
         output: the JSON file to write: `name`, `revision`, `identity` (all that can change a vector
-            but prompt and text) and the identity's `digest`.
+            but prompt and text), the identity's `digest`, and `trust_remote_code`.
 
     Raises:
         UserError: if there is no such model, or it cannot be reached.
@@ -34,7 +34,10 @@ def fetch_model(settings: dict[str, Any], output: Path) -> None:
         offline_unless_reachable()
     encoder = load_encoder(settings, "cpu")
     say(f"fetch {settings['name']}: revision {encoder.identity['revision']}")
-    _write(output, settings["name"], encoder.identity)
+    trusted = bool(settings["trust_remote_code"])
+    if trusted:
+        say(f"fetch {settings['name']}: runs code that comes with it (trust_remote_code: true)")
+    _write(output, settings["name"], encoder.identity, trust_remote_code=trusted)
 
 
 def fetch_generator(settings: dict[str, Any], output: Path) -> None:
@@ -68,8 +71,9 @@ def fetch_generator(settings: dict[str, Any], output: Path) -> None:
     return _write(output, name, {"model": name, "revision": Path(folder).name})
 
 
-def _write(output: Path, name: str, identity: dict[str, Any]) -> None:
+def _write(output: Path, name: str, identity: dict[str, Any], **more: Any) -> None:
     content = {
+        **more,
         "name": name,
         "revision": identity["revision"],
         "identity": identity,

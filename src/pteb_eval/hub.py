@@ -1,6 +1,7 @@
 """The model hub: asked for in the fetch step only, and never waited for without end."""
 
 import os
+import re
 import urllib.error
 import urllib.request
 
@@ -44,9 +45,10 @@ def reachable(url: str) -> bool:
 
 def advice(what: str) -> str:
     """What to do about something that is not on this machine, for the end of a message."""
+    where = re.sub(r"//[^/]*@", "//", endpoint())  # a mirror's address may hold a password
     if is_offline():
         return (
-            f"{what} is not on this machine and the hub ({endpoint()}) is not reached from here: "
+            f"{what} is not on this machine and the hub ({where}) is not reached from here: "
             "run the fetch rules where it is, with the same HF_HOME"
         )
-    return f"check the name of {what}, its revision and your access to it at {endpoint()}"
+    return f"check the name of {what}, its revision and your access to it at {where}"

@@ -16,8 +16,9 @@ from pteb_eval.config import (
     ImplicitTask,
     parse_config,
 )
-from pteb_eval.config.base import ORIGINAL
+from pteb_eval.config.base import CACHE, ORIGINAL
 from pteb_eval.config.models import Model
+from pteb_eval.config.read import read_yaml
 from pteb_eval.embed.packaged import PACKAGES, packaged_revision
 from pteb_eval.errors import UserError
 from pteb_eval.fingerprint import fingerprint
@@ -66,7 +67,7 @@ class Workflow(SuiteWorkflow):
 
     def __init__(self, config: Config, results: Path = Path("results")) -> None:
         super().__init__(config, results)
-        self.cache = results / "cache"
+        self.cache = results / CACHE
         self.runs = recorded_runs(self.layout) if config.runs == "auto" else config.runs
         for task in self.loaded.values():
             if isinstance(task, ImplicitTask):
@@ -329,9 +330,16 @@ def _files_of(path: Path) -> list[Path]:
     return [file for file in sorted(path.rglob("*")) if file.is_file()]
 
 
-def from_snakemake(content: Mapping[str, Any]) -> Workflow:
-    """The workflow of a configuration that Snakemake read; a mistake ends Snakemake in one line."""
+def from_snakemake(content: Mapping[str, Any], files: Iterable[str] = ()) -> Workflow:
+    """The workflow of a configuration that Snakemake read; a mistake ends Snakemake in one line.
+
+    Args:
+        content: what it made of the files and of its command line.
+        files: the files, read again for what it does not mind, such as a key that stands twice.
+    """
     try:
+        for file in files:
+            read_yaml(Path(file), "no such configuration file")
         return Workflow(parse_config(content, "config"))
     except UserError as error:
         # Not a WorkflowError: Snakemake would print places in the rules, which are not to blame.
@@ -344,4 +352,4 @@ def revision_segment(model: Model) -> str:
         return "local"
     if model.name in PACKAGES:
         return f"package-{packaged_revision(model.name)}"
-    return model.revision or "default"
+    return (model.revision or "default").replace("/", "__")

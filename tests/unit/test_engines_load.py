@@ -22,7 +22,7 @@ SETTINGS = {
 
 @pytest.mark.parametrize("dtype", ["float16", "auto"])
 def test_dtypes_that_spoil_answers_are_refused(dtype):
-    with pytest.raises(UserError, match=rf"options\.dtype: {dtype}"):
+    with pytest.raises(UserError, match=rf"vllm: dtype: .*bfloat16.*{dtype}"):
         engine_identity(SETTINGS | {"options": {"dtype": dtype}})
 
 

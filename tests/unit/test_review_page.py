@@ -1,6 +1,8 @@
 """The page in a real browser: rate by keyboard, save, import; what shuts nobody out."""
 
 import json
+import random
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -146,6 +148,37 @@ def test_nothing_in_a_text_is_run_or_hidden(chromium, tmp_path):
     assert shown[5] == "line\nbreaks\nand\ttabs"
     assert shown[8] == "lone U+D800 surrogate" and shown[9] == texts[9]
     assert chromium.run("document.querySelectorAll('img, main script').length") == 0
+
+
+def spelled(text):
+    """A text as the page shows it: by its number, what shows as nothing or turns the text."""
+    hidden = r"(?![\n\t])[\x00-\x1f\x7f-\x9f\u200b\u202d\u202e\u2060\ufeff\ud800-\udfff]"
+    return re.sub(hidden, lambda one: f"U+{ord(one[0]):04X}", re.sub(r"\r\n?", "\n", text))
+
+
+def test_texts_of_all_sorts_are_shown_as_they_stand(chromium, tmp_path):
+    """Generated texts, all on one page, compared letter by letter; nothing of them is markup."""
+    pieces = [*HOSTILE, "<script>owned = 1</script>", "<svg onload=owned=1>", "<!--<script>", "]]>",
+              "\u2066isolate\u2069", "\u202bembedded\u202c", "a\u0301\u0302", "\u2028", "&lt;",
+              "\\u003c",
+              "javascript:owned=1", "</textarea>", "\ud800", "\udfff\ud800", "\x1b[31m", "\ufffe",
+              "${owned=1}",
+              "\x00", "x" * 100_000, " " * 5000, "<" * 20_000]  # fmt: skip
+    chance = random.Random(3)
+    texts = ["".join(chance.choices(pieces, k=chance.randint(1, 3))) for _ in range(80)]
+    texts += ["".join(chr(chance.randrange(0x2FFF)) for _ in range(60)) for _ in range(20)]
+    texts = [re.sub("[\ud800-\udbff](?=[\udc00-\udfff])", "", text) for text in texts]
+    html = tmp_path / "p.html"
+    html.write_bytes(
+        page("s-all", [Item(f"i{n}", t, t[::-1]) for n, t in enumerate(texts)]).encode()
+    )
+    chromium.open(html)
+    for text in texts:
+        assert chromium.run("document.getElementById('first').textContent") == spelled(text)
+        inside = "document.querySelectorAll('.text *:not(span.sign)').length"
+        assert chromium.run(f"[{inside}, typeof owned]") == [0, "undefined"]
+        chromium.press("ArrowRight")
+    assert chromium.run("document.scripts.length") == 2
 
 
 def test_a_browser_that_keeps_nothing_says_so(chromium, tmp_path):

@@ -3,7 +3,7 @@ import re
 from pteb_eval.versions import EMBED_STEP, JUDGE_STEP, PARAPHRASE_STEP
 from pteb_eval.workflow import from_snakemake
 
-flow = from_snakemake(config)
+flow = from_snakemake(config, workflow.overwrite_configfiles)
 layout = flow.layout
 # More than any machine has: Snakemake takes what there is. On a cluster the profile says how many.
 ALL_CORES = 1024

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from pteb_eval.config.base import NAME_PATTERN
+from pteb_eval.config.base import LONGEST_NAME, NAME_PATTERN
+from pteb_eval.config.read import shown
 from pteb_eval.errors import UserError
 
 app = typer.Typer(
@@ -59,7 +60,7 @@ def import_(
 
     folders = set()
     for path in _files(source):
-        settings = provenance_of(verified(path).schema)["settings"]
+        settings = provenance_of(verified(path).schema).get("settings")
         generator, task = _name(path, settings, "generator"), _name(path, settings, "task")
         target = output / generator / f"{task}.parquet"
         if target.exists():
@@ -72,18 +73,19 @@ def import_(
         typer.echo(f"In the config: generators: [{{name: {folder.name}, frozen: {folder}}}]")
 
 
-def _name(path: Path, settings: dict[str, object], key: str) -> str:
+def _name(path: Path, settings: object, key: str) -> str:
     """A name from the file's metadata, never one that leaves the folder."""
-    name = str(settings.get(key))
-    if not re.fullmatch(NAME_PATTERN, name):
+    name = str(settings.get(key)) if isinstance(settings, dict) else ""
+    if not re.fullmatch(NAME_PATTERN, name) or len(name) > LONGEST_NAME:
         raise UserError(
-            f"{path}: {key} {name!r} in its metadata is no name; do not trust this file"
+            f"{path}: {key} {shown(name)!r} in its metadata is no name; do not trust this file"
         )
     return name
 
 
 def _files(source: Path) -> Iterator[Path]:
     found = sorted(source.rglob("*.parquet")) if source.is_dir() else [source]
+    found = [path for path in found if path.is_file() or path == source]
     if not found:
         raise UserError(f"{source}: no .parquet file in it")
     return iter(found)

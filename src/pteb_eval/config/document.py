@@ -199,7 +199,8 @@ def _plain_type(described: Mapping[str, Any]) -> str:
         values = described.get("additionalProperties")
         return f"mapping to {_type(values)}" if isinstance(values, dict) else "mapping"
     if kind == "string":
-        return "name" if "pattern" in described else described.get("format", "text")
+        is_name = described.get("pattern", "").startswith("^[A-Za-z0-9]")
+        return "name" if is_name else described.get("format", "text")
     bounds = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
     limits = [f"{sign} {described[key]:g}" for key, sign in bounds.items() if key in described]
     words = {"boolean": "true or false", "integer": "whole number", "number": "number"}

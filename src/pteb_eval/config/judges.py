@@ -1,12 +1,11 @@
 """Entries of `judges`: what rates whether paraphrases keep the meaning."""
 
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from pteb_eval.config.base import Name, Strict
-from pteb_eval.config.models import SamplingConfig
+from pteb_eval.config.base import FilePath, ModelName, Name, Revision, Strict
+from pteb_eval.config.models import Options, SamplingConfig
 
 
 class JudgeSampling(SamplingConfig):
@@ -45,15 +44,15 @@ class LlmJudge(Strict):
 
     name: Name
     engine: Literal["llamacpp", "openai", "vllm"]
-    model: str
-    revision: str | None = None
-    prompt: Path
+    model: ModelName
+    revision: Revision | None = None
+    prompt: FilePath
     sampling: JudgeSampling = JudgeSampling()
     ratings: int = Field(default=1, ge=1, le=100)
     both_orders: bool = True
     constrained: bool = True
     attempts: int = Field(default=1, ge=1, le=10)
-    options: dict[str, Any] = Field(default={})
+    options: Options = Field(default={})
     shards: int = Field(default=1, ge=1, le=1000)
 
     @model_validator(mode="after")
@@ -82,8 +81,8 @@ class ModelJudge(Strict):
 
     name: Name
     engine: Literal["nli", "cosine", "edit_distance"]
-    model: str | None = None
-    revision: str | None = None
+    model: ModelName | None = None
+    revision: Revision | None = None
 
     @model_validator(mode="after")
     def _has_its_model(self) -> "ModelJudge":
@@ -94,7 +93,7 @@ class ModelJudge(Strict):
 
 
 def _judge_type(value: Any) -> str:
-    engine = value.get("engine") if isinstance(value, dict) else value.engine
+    engine = value.get("engine") if isinstance(value, dict) else getattr(value, "engine", "")
     return "<model>" if engine in ("nli", "cosine", "edit_distance") else "<llm>"
 
 

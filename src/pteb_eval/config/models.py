@@ -1,11 +1,11 @@
 """Entries of `models` and `generators`: what embeds, and what rewords."""
 
-from pathlib import Path
+import re
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import AfterValidator, Discriminator, Field, Tag
 
-from pteb_eval.config.base import Name, Strict
+from pteb_eval.config.base import MODEL_PATTERN, FilePath, ModelName, Name, Revision, Strict
 
 
 class Model(Strict):
@@ -20,9 +20,9 @@ class Model(Strict):
         trust_remote_code: run code that comes with the model. Off unless set here, and then shown.
     """
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]*$", max_length=150)
-    revision: str | None = None
-    path: Path | None = None
+    name: str = Field(pattern=MODEL_PATTERN, max_length=150)
+    revision: Revision | None = None
+    path: FilePath | None = None
     dtype: Literal["float32", "bfloat16", "float16"] | None = None
     max_length: int | None = Field(default=None, ge=1)
     trust_remote_code: bool = False
@@ -61,6 +61,34 @@ class SamplingConfig(Strict):
     max_tokens: int = Field(default=512, ge=1)
 
 
+_SECRET = re.compile(
+    r"(x[-_])?(api|auth|access|secret)[-_]?(key|token)|authorization|password", re.I
+)
+
+
+def _hold_no_secret(options: dict[str, Any]) -> dict[str, Any]:
+    """Options stand in logs and files: a key may be named there, never written out."""
+    kept_out = "put it into an environment variable and name that in options.api_key_env"
+    waiting: list[Any] = [options]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            if secret := next((key for key in value if _SECRET.fullmatch(key)), None):
+                raise ValueError(f"{secret}: a secret in a configuration: {kept_out}")
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    address, name = options.get("base_url"), options.get("api_key_env")
+    if isinstance(address, str) and re.search(r"[@?#\s]", address):
+        raise ValueError(f"base_url: an address without user, password or query: {kept_out}")
+    if name is not None and not (isinstance(name, str) and re.fullmatch(r"[A-Za-z_]\w*", name)):
+        raise ValueError("api_key_env: the name of an environment variable, not the key itself")
+    return options
+
+
+Options = Annotated[dict[str, Any], AfterValidator(_hold_no_secret)]
+
+
 class Generator(Strict):
     """What rewords the texts: an engine, a model, its sampling and one or more prompts in a chain.
 
@@ -81,12 +109,12 @@ class Generator(Strict):
 
     name: Name
     engine: Literal["llamacpp", "openai", "vllm"]
-    model: str
-    revision: str | None = None
-    prompts: list[Path] = Field(min_length=1)
+    model: ModelName
+    revision: Revision | None = None
+    prompts: list[FilePath] = Field(min_length=1)
     sampling: SamplingConfig = SamplingConfig()
     attempts: int = Field(default=1, ge=1, le=10)
-    options: dict[str, Any] = Field(default={})
+    options: Options = Field(default={})
     rate: float | None = Field(default=None, gt=0)
     shards: int = Field(default=1, ge=1, le=1000)
 
@@ -100,7 +128,7 @@ class FrozenSet(Strict):
     """
 
     name: Name
-    frozen: Path
+    frozen: FilePath
 
 
 def _generator_kind(value: Any) -> str:

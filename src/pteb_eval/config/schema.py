@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from pteb_eval.config.base import ORIGINAL, Name, Strict
+from pteb_eval.config.base import CACHE, ORIGINAL, Name, Strict
 from pteb_eval.config.judges import Judge
 from pteb_eval.config.models import GeneratorEntry, Model
 from pteb_eval.config.tasks import FileTask, Task, tasks_of
@@ -19,7 +19,7 @@ class Embedding(Strict):
     """
 
     batch_size: int = Field(default=64, ge=1)
-    device: str | None = None
+    device: str | None = Field(default=None, pattern=r"^[a-z]+(:\d+)?$")
 
 
 class Statistics(Strict):
@@ -163,9 +163,13 @@ class Config(Strict):
         for key in ("tasks", "models", "generators", "judges", "validate_judge"):
             # A model's slug names its files: a/b and a__b would share them.
             names = [getattr(entry, "slug", entry.name) for entry in getattr(self, key)]
-            twice = sorted({name for name in names if names.count(name) > 1})
+            folded = [name.lower() for name in names]  # some file systems do not tell A from a
+            twice = [name for name in names if folded.count(name.lower()) > 1]
             if twice:
-                raise ValueError(f"{key}: {twice[0]!r} stands there twice; names must differ")
+                case = "" if names.count(twice[0]) > 1 else ", and not in their case alone"
+                raise ValueError(f"{key}: {twice[0]!r} stands there twice; names must differ{case}")
+        if self.name.lower() == CACHE:
+            raise ValueError(f"name: {self.name!r} is kept for the folder of the caches")
         if ORIGINAL in {entry.name for entry in self.generators}:
             raise ValueError(f"generators: the name {ORIGINAL!r} is kept for the texts as they are")
         return self

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from pteb_eval.config.base import Name, Strict
+from pteb_eval.config.base import FilePath, Name, Revision, Strict
 from pteb_eval.implicit.catalogue import datasets, task_name
 
 
@@ -31,7 +31,7 @@ class MtebTask(TaskBase):
     """
 
     mteb: Name
-    revision: str | None = None
+    revision: Revision | None = None
     subsets: list[str] | None = None
     splits: list[str] | None = None
     files: ClassVar[list[Path]] = []
@@ -57,7 +57,7 @@ class ImplicitTask(TaskBase):
     """
 
     implicit: Name
-    path: Path | None = None
+    path: FilePath | None = None
     evaluation: Literal["classification", "zero_shot", "pairs"] | None = None
     train_on: Literal["train", "dev"] = "train"
 
@@ -126,15 +126,15 @@ class FileTask(TaskBase):
         "texts",
     ]
     name: Name
-    path: Path | list[Path] | None = None
-    columns: dict[str, str | int] | None = None
+    path: FilePath | list[FilePath] | None = None
+    columns: dict[str, str | Annotated[int, Field(ge=0)]] | None = None
     format: FileFormat | None = None
-    train: Path | None = None
+    train: FilePath | None = None
     samples_per_label: int | None = Field(default=None, ge=1)
     positive: str | int | list[str | int] | None = None
-    corpus: Path | None = None
-    queries: Path | None = None
-    qrels: Path | None = None
+    corpus: FilePath | None = None
+    queries: FilePath | None = None
+    qrels: FilePath | None = None
     ignore_identical_ids: bool | None = None
     min_score: float | None = None
     max_score: float | None = None

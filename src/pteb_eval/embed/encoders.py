@@ -109,13 +109,15 @@ def load_encoder(settings: dict[str, Any], device: str | None) -> Encoder:
     """
     name = settings["name"]
     model_kwargs = {"dtype": settings["dtype"]} if settings["dtype"] else {}
-    if settings["path"]:
-        model, revision = _from_folder(name, Path(settings["path"]), device, settings, model_kwargs)
-    elif name in PACKAGES:
-        model = _wrapped(load_packaged(name, device, model_kwargs))
-        revision = f"package {packaged_revision(name)}"
-    else:
-        model, revision = _from_mteb(name, device, settings, model_kwargs)
+    with _own_code(name, settings["trust_remote_code"]):
+        if settings["path"]:
+            folder = Path(settings["path"])
+            model, revision = _from_folder(name, folder, device, settings, model_kwargs)
+        elif name in PACKAGES:
+            model = _wrapped(load_packaged(name, device, model_kwargs))
+            revision = f"package {packaged_revision(name)}"
+        else:
+            model, revision = _from_mteb(name, device, settings, model_kwargs)
     network = getattr(model, "model", None)
     if settings["max_length"] and network is not None:
         network.max_seq_length = settings["max_length"]
@@ -166,6 +168,8 @@ def _from_folder(
             trust_remote_code=settings["trust_remote_code"],
             local_files_only=True,
         )
+    except UserError:
+        raise
     except Exception as error:  # whatever a library raises on a folder that is no model
         raise UserError(f"model {name!r}: {folder} cannot be loaded: {_one_line(error)}") from error
     return _wrapped(network), f"files {folder_digest(folder)}"
@@ -181,6 +185,8 @@ def _from_mteb(
         kwargs["trust_remote_code"] = True
     try:
         model = mteb.get_model(name, settings["revision"], device=device, **kwargs)
+    except UserError:
+        raise
     except Exception as error:  # hub, network, registry and loader errors share no base class
         revision = settings["revision"]
         what = f"model {name}" + (f" at revision {revision}" if revision else "")
@@ -191,6 +197,29 @@ def _from_mteb(
     if not hasattr(model, "encode"):
         raise UserError(f"model {name!r} is no embedding model (it has no `encode`)")
     return model, str(model.mteb_model_meta.revision)
+
+
+@contextmanager
+def _own_code(name: str, trusted: bool) -> Iterator[None]:
+    """Run no code that comes with a model unless it is trusted, whatever its loader says.
+
+    mteb's loaders of over a hundred models trust it by themselves. All of them, transformers and
+    sentence-transformers come by this one function to import it.
+    """
+    from transformers import dynamic_module_utils as library
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise UserError(
+            f"model {name!r} runs code that comes with it: look at that code, then set "
+            "trust_remote_code: true in its entry of `models`"
+        )
+
+    import_class = library.get_class_in_module
+    library.get_class_in_module = import_class if trusted else refuse
+    try:
+        yield
+    finally:
+        library.get_class_in_module = import_class
 
 
 def _wrapped(network: Any) -> Any:

@@ -2,14 +2,21 @@
 
 import gzip
 import hashlib
+import lzma
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
 from pteb_eval.errors import UserError
 from pteb_eval.tasks.files.tables import joint_sha256
 
+# What the libraries raise: on encrypted or strangely packed members, too.
+_DAMAGE = (
+    OSError, EOFError, zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError,
+    RuntimeError, ValueError, OverflowError,
+)  # fmt: skip
 _ZIP, _TAR = (".zip",), (".tgz", ".tar.gz", ".tar")
 
 
@@ -56,10 +63,10 @@ class Parts:
             raw = self._read[full]()
             self._digests[full] = hashlib.sha256(raw).hexdigest()
             text = (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode("utf-8-sig")
-        except (OSError, EOFError, zipfile.BadZipFile, tarfile.TarError) as error:
-            raise UserError(f"{self.path}: {name}: cannot be read ({error})") from None
         except UnicodeDecodeError:
             raise UserError(f"{self.path}: {name}: not UTF-8: save it as UTF-8") from None
+        except _DAMAGE as error:
+            raise UserError(f"{self.path}: {name}: cannot be read ({error})") from None
         return text
 
     @property
@@ -89,7 +96,7 @@ class Parts:
                             self._read[info.name.removeprefix("./")] = lambda raw=raw: raw  # type: ignore[misc]
             else:
                 self._read[own.removesuffix(".gz")] = file.read_bytes
-        except (OSError, EOFError, zipfile.BadZipFile, tarfile.TarError) as error:
+        except _DAMAGE as error:
             raise UserError(
                 f"{file}: not a whole archive ({error}): delete it and fetch again, or replace it"
             ) from None

@@ -56,7 +56,7 @@ def _objects(texts: Iterable[str], rows: Rows) -> Iterator[dict[str, Any]]:
             continue
         try:
             item = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             item = None
         if isinstance(item, dict):
             yield item
@@ -73,6 +73,8 @@ def _pub_row(item: dict[str, Any]) -> tuple[Any, list[str], int] | str:
         options = _literal_list(options)
     if not isinstance(options, list) or len(options) < 2:
         return "fewer than two options"
+    if not all(isinstance(word, str | int | float) for word in (*options, item["correct answer"])):
+        return "an option or answer that is no text"
     words = [str(option).strip() for option in options]
     if len(set(words)) < len(words) or not all(words):
         return "an option that is empty or stands twice"
@@ -86,7 +88,7 @@ def _pub_row(item: dict[str, Any]) -> tuple[Any, list[str], int] | str:
 def _literal_list(text: str) -> Any:
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None
 
 

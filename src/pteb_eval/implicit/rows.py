@@ -1,6 +1,7 @@
 """Rows of the suite's data sets: a text, its answer options, and the right one."""
 
 import hashlib
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import Any
 
 from pteb_eval.errors import UserError
 
+_HALVES = re.compile("[\ud800-\udfff]")
 TRAIN, DEV, TEST = "train", "dev", "test"
 
 
@@ -47,6 +49,9 @@ class Rows:
         if not isinstance(text, str) or not text.strip():
             self.dropped["no text"] += 1
             return
+        if any(_HALVES.search(part) for part in (text, *options)):
+            self.dropped["half a surrogate pair, which is no character"] += 1
+            return
         rows = self.splits.setdefault(split, [])
         rows.append(Row(text.strip(), tuple(options), answer))
 
@@ -66,7 +71,7 @@ class Rows:
 
 def label_index(labels: Mapping[str, Sequence[str]], cell: Any) -> int | None:
     """Index of the label that a cell names, in words of any case or as a number; None if none."""
-    if isinstance(cell, bool) or cell is None:
+    if isinstance(cell, bool) or not isinstance(cell, str | int | float):
         return None
     if isinstance(cell, float) and cell.is_integer():
         cell = int(cell)
@@ -130,5 +135,5 @@ def check(rows: Rows, where: str, needed: Sequence[str]) -> None:
             reasons = "; ".join(f"{reason}: {n}" for reason, n in sorted(rows.dropped.items()))
             raise UserError(f"{where}: no usable rows for {split} (left out: {reasons or 'none'})")
         if len({row.options[row.answer] for row in found}) < 2:
-            label = found[0].options[found[0].answer]
+            label = found[0].options[found[0].answer][:80]
             raise UserError(f"{where}: all {len(found)} rows of {split} have the answer {label!r}")

@@ -20,7 +20,8 @@ RATING_FIELDS: list[tuple[str, pa.DataType]] = [
 ]
 
 _NUMBER = re.compile(r"(?<![\w.,-])\d+(?:[.,]\d+)?(?![\w]|[.,]\d)")
-_SCALE = re.compile(r"\s*(?:/|\bout of\b|\bof\b)\s*5\b", re.IGNORECASE)
+# White space is tried once, from its start: an answer may be nothing else, and long.
+_SCALE = re.compile(r"(?<!\s)\s*+(?:/|\bout of\b|\bof\b)\s*5\b", re.IGNORECASE)
 
 
 class Pair(NamedTuple):

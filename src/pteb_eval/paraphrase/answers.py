@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +134,14 @@ def ask(
     return answers | cache.known(list(todo.values()))
 
 
+def _whole(answer: Completion) -> Completion:
+    """An answer that files can hold: half a surrogate pair, which JSON lets pass, has no UTF-8."""
+    if answer.text.isascii():
+        return answer
+    text = answer.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return replace(answer, text=text)
+
+
 def _kept(
     stream: Iterator[Completion], todo: dict[str, Question], cache: AnswerCache
 ) -> Iterator[Completion]:
@@ -141,7 +149,7 @@ def _kept(
     pending: list[tuple[Question, Completion]] = []
     interval, last = FIRST_FLUSH, time.monotonic()
     try:
-        for answer in stream:
+        for answer in map(_whole, stream):
             pending.append((todo[answer.key], answer))
             yield answer
             if len(pending) >= MOST_ROWS or time.monotonic() - last >= interval:

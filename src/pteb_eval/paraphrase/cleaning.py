@@ -32,6 +32,7 @@ CLEANING_VERSION = 1
 Status = Literal["ok", "empty", "refusal", "too_long", "language_changed", "engine_error"]
 
 _TOO_LONG = 5  # times the original, as in the published protocol
+_MOST_LAYERS = 100  # an LLM caught in a loop repeats a label a thousand times
 _SHORT = 30  # characters; originals shorter than this count as this long
 _FLAGS = re.IGNORECASE | re.MULTILINE
 _COLON = r"\s*[:：][*_]{0,3}\s*"
@@ -53,15 +54,17 @@ _LABEL = re.compile(
     rf"\s*\d{{0,2}}\]?\s*[*_]{{0,3}}{_COLON}",
     _FLAGS,
 )
+# A paragraph break is tried once, from its start, and never taken back: some LLMs end in a thousand
+# newlines, which a pattern that may try every division of them does not get through.
 _AFTERTHOUGHT = re.compile(
-    rf"\n\s*\n\s*[(\[*_]{{0,4}}{_any(AFTERTHOUGHTS)}.*\Z", _FLAGS | re.DOTALL
+    rf"(?<!\s)[^\S\n]*+\n[^\S\n]*+\n\s*+[(\[*_]{{0,4}}{_any(AFTERTHOUGHTS)}.*\Z", _FLAGS | re.DOTALL
 )
 _NAMED = (
     rf"[*_]{{0,3}}{_any(ALTERNATIVES)} ?\d{{1,2}}(?: *\([^)\n]*\))?[*_]{{0,3}}[:.)：][*_]{{0,3}}"
 )
 _ITEM = re.compile(rf"^[ \t]*(?:{_NAMED}|\*{{0,2}}\d{{1,2}}[.)]|[-•‣·*])\s+", _FLAGS)
 _ORDINAL = re.compile(r"\A\s*\*{0,2}\d")
-_REFUSAL = re.compile(rf"\A\W*{_any(REFUSALS)}", _FLAGS)
+_REFUSAL = re.compile(rf"\A\W*+{_any(REFUSALS)}", _FLAGS)
 _THINKING = re.compile(
     r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)|\A.*</(?:think|thinking|reasoning)>",
     re.IGNORECASE | re.DOTALL,
@@ -94,11 +97,12 @@ def clean(raw: str, original: str = "") -> str:
         if not pattern.search(original):
             text = pattern.sub("", text)
     text = text.strip()
-    while True:
+    for _ in range(_MOST_LAYERS):
         peeled = _peel(text, original).strip()
         if peeled == text:
-            return text
+            break
         text = peeled
+    return text
 
 
 def status_of(

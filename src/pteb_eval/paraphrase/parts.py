@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pteb_eval.errors import UserError
 from pteb_eval.ids import digest
+from pteb_eval.paraphrase.cleaning import Status
 from pteb_eval.paraphrase.stage import SCHEMA, check_failures
 from pteb_eval.progress import say
 from pteb_eval.store import provenance_of, read_table, write_table
@@ -38,7 +39,10 @@ def assemble(settings: dict[str, Any], texts: Path, sources: Sequence[Path], out
     check_failures(settings, rows["status"].to_pylist())
     say(f"paraphrase {settings['task']}: {rows.num_rows} paraphrases from {len(sources)} files")
     origin = provenance_of(tables[0].schema)
-    write_table(output, rows, {**origin, "settings": origin["settings"] | settings})
+    own = origin.get("settings")
+    if not isinstance(own, dict):
+        raise UserError(f"{sources[0]}: its metadata does not say what it was made with")
+    write_table(output, rows, {**origin, "settings": own | settings})
 
 
 def export(source: Path, output: Path) -> str:
@@ -64,11 +68,26 @@ def verified(path: Path) -> pa.Table:
     """
     table = read_table(path)
     told = provenance_of(table.schema).get("content_digest")
-    if told is None:
+    if not isinstance(told, str):
         raise UserError(f"{path}: not a frozen set: make one with `pteb-eval paraphrases export`")
-    if not set(COLUMNS) <= set(table.column_names) or content_digest(table) != told:
-        raise UserError(f"{path}: its content is not what was exported (digest {told[:12]}…)")
+    if not _fits(table) or content_digest(table) != told:
+        raise UserError(f"{path}: its content is not what was exported (digest {told[:12]!r}…)")
     return table
+
+
+def _fits(table: pa.Table) -> bool:
+    """Whether columns, types and values are those of a paraphrase file; digests can be made up."""
+    if pa.schema([field for field in table.schema if field.name in COLUMNS]) != SCHEMA:
+        return False
+    try:
+        table.validate(full=True)  # text that is UTF-8, among others
+    except pa.ArrowException:
+        return False
+    if any(table[name].null_count for name in ("text_id", "run", "paraphrase", "status")):
+        return False
+    if table.num_rows and pc.min(table["run"]).as_py() < 1:
+        return False
+    return set(table["status"].unique().to_pylist()) <= set(get_args(Status))
 
 
 def content_digest(table: pa.Table) -> str:

@@ -1,11 +1,11 @@
 """Prompt files: a named, versioned template for one step of a generator, or for a judge."""
 
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
-import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
+from pteb_eval.config.read import read_yaml, shown
 from pteb_eval.errors import UserError
 from pteb_eval.ids import digest
 
@@ -105,15 +105,10 @@ def load_judge_prompt(path: Path) -> JudgePrompt:
 
 
 def _load(path: Path, kind: type[AnyPrompt], key: str) -> AnyPrompt:
-    try:
-        content: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such prompt file (key {key})") from None
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise UserError(f"{path}: cannot be read as YAML: {' '.join(str(error).split())}") from None
+    content = read_yaml(path, f"no such prompt file (key {key})")
     try:
         return kind.model_validate(content)
     except ValidationError as error:
         mistake = error.errors()[0]
-        key = ".".join(map(str, mistake["loc"])) or "content"
+        key = shown(".".join(map(str, mistake["loc"]))) or "content"
         raise UserError(f"{path}: {key}: {mistake['msg']}") from None

@@ -114,8 +114,9 @@ def _rating(value: Any, place: str) -> int:
 
 
 def _name(value: Any, path: Path) -> str:
-    """A rater's name as tables can show it."""
+    """A rater's name as tables can show it; programs that open them run a cell like =1+1 or @x."""
     name = re.sub(r"[^\w .@-]", "?", " ".join(value.split())) if isinstance(value, str) else ""
+    name = name.lstrip(" @-")
     if not name:
         raise UserError(f"{path}: rater {shown(value)} is no name: fill it in")
     return name[:60]

@@ -112,7 +112,7 @@ def _damage(path: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise UserError(f"{path}: no such file: run the step that makes it first") from None
     except (OSError, pa.ArrowException) as error:
-        line = str(error).splitlines()[0]
+        line = " ".join(str(error).split())[:200]
         raise UserError(
             f"{path}: unreadable ({line}): it is damaged; move it away and run again"
         ) from error
@@ -133,17 +133,28 @@ def read_checked(path: Path, columns: list[str] | None) -> pa.Table:
 
 def _check_rows(schema: pa.Schema, n_rows: int) -> None:
     try:
-        told = provenance_of(schema).get("n_rows", n_rows)
-    except ValueError as error:  # of json, and of text that is not UTF-8
-        raise pa.ArrowInvalid(f"metadata: {error}") from error
+        list(schema.names)  # decodes them
+    except UnicodeDecodeError as error:
+        raise pa.ArrowInvalid(f"name of a column: {error}") from error
+    told = provenance_of(schema).get("n_rows", n_rows)
     if n_rows != told:
         raise pa.ArrowInvalid(f"{n_rows} rows where {told} were written")
 
 
 def provenance_of(schema: pa.Schema) -> dict[str, Any]:
-    """The provenance that `write_table` put into a file's metadata; empty if there is none."""
+    """The provenance that `write_table` put into a file's metadata; empty if there is none.
+
+    Raises:
+        pa.ArrowInvalid: if it is not what `write_table` writes.
+    """
     stamp = (schema.metadata or {}).get(PROVENANCE_KEY)
-    return json.loads(stamp) if stamp else {}
+    try:
+        found = json.loads(stamp) if stamp else {}
+    except (ValueError, RecursionError) as error:  # ValueError of text that is not UTF-8, too
+        raise pa.ArrowInvalid(f"metadata: {error}") from error
+    if not isinstance(found, dict):
+        raise pa.ArrowInvalid("metadata: no mapping")
+    return found
 
 
 def write_text(path: Path, text: str) -> None:

@@ -95,7 +95,7 @@ class ShardStore:
         try:
             table = read_checked(path, columns)
         except (OSError, pa.ArrowException) as error:
-            line = str(error).splitlines()[0]
+            line = " ".join(str(error).split())[:200]
             raise UserError(
                 f"{path}: unreadable cache shard ({line}): move it away to make its rows again"
             ) from error

@@ -125,8 +125,15 @@ def load(task, fetching):
 
 
 if __name__ == "__main__":
-    engines.engine_identity = engine_identity
-    engines.load_engine = lambda settings, *, cache_dir: ShufflingEngine(engine_identity(settings))
+    real_identity, real_engine = engines.engine_identity, engines.load_engine
+    engines.engine_identity = lambda settings: (
+        engine_identity(settings) if settings["model"] == "fake" else real_identity(settings)
+    )
+    engines.load_engine = lambda settings, *, cache_dir: (
+        ShufflingEngine(engine_identity(settings))
+        if settings["model"] == "fake"
+        else real_engine(settings, cache_dir=cache_dir)
+    )
     encoders.load_encoder = lambda settings, device: WordEncoder(settings)
     tasks._load = load
     main()

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 from urllib.request import Request as HttpRequest
 from urllib.request import urlopen
 
+from pydantic import Field
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from pteb_eval.errors import UserError
@@ -46,9 +47,9 @@ class LlamaCppEngine:
         sampling: Sampling,
         *,
         prompt_kind: PromptKind = "completion",
-        parallel: int = 4,
-        threads: int | None = None,
-        context: int = 1024,
+        parallel: Annotated[int, Field(ge=1)] = 4,
+        threads: Annotated[int, Field(ge=0)] | None = None,
+        context: Annotated[int, Field(ge=1)] = 1024,
         digest: str | None = None,
     ) -> None:
         self.model_path = model_path

@@ -8,6 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
 
+from pydantic import TypeAdapter, ValidationError
+
 from pteb_eval.errors import UserError
 from pteb_eval.paraphrase.engines import Engine, Sampling
 from pteb_eval.paraphrase.engines.gguf_folder import folder_name, gguf_to_folder
@@ -131,9 +133,19 @@ def _options(settings: Mapping[str, Any], adapter: Any) -> dict[str, Any]:
     }
     _check_names(given, list(own), what)
     for name, parameter in own.items():
-        if parameter.default is parameter.empty and name not in given:
+        if name in given:
+            given[name] = _checked(given[name], parameter.annotation, f"{what}: {name}")
+        elif parameter.default is parameter.empty:
             raise UserError(f"{what}: {name}: missing, and it has no default")
     return given
+
+
+def _checked(value: Any, annotation: Any, what: str) -> Any:
+    """An option's value, of the type that its adapter declares."""
+    try:
+        return TypeAdapter(annotation).validate_python(value)
+    except ValidationError as error:
+        raise UserError(f"{what}: {error.errors()[0]['msg']} (value {str(value)[:80]!r})") from None
 
 
 def _check_names(given: Mapping[str, Any], known: list[str], what: str) -> None:

@@ -5,12 +5,13 @@ import os
 import queue
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from itertools import repeat
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
+from pydantic import Field
 from tenacity import (
     AsyncRetrying,
     RetryCallState,
@@ -93,9 +94,9 @@ class OpenAIEngine:
         revision: str | None = None,
         base_url: str,
         server: Server = "openai",
-        concurrency: int = 16,
-        timeout: float = 300.0,
-        attempts: int = 6,
+        concurrency: Annotated[int, Field(ge=1)] = 16,
+        timeout: Annotated[float, Field(gt=0)] = 300.0,
+        attempts: Annotated[int, Field(ge=1)] = 6,
         api_key_env: str | None = None,
         prices: Mapping[str, float] | None = None,
         extra_body: Mapping[str, Any] | None = None,
@@ -141,7 +142,7 @@ class OpenAIEngine:
         try:
             with httpx.Client(headers=self._headers(), timeout=30.0) as client:
                 answer = client.get(f"{self.base_url}/models")
-        except (httpx.TransportError, httpx.InvalidURL) as error:
+        except (httpx.RequestError, httpx.InvalidURL, ValueError) as error:
             raise UserError(
                 f"{self.base_url}: no answer ({type(error).__name__}): start the server, or mend "
                 "options.base_url"
@@ -226,21 +227,24 @@ class OpenAIEngine:
         self.usage.requests += 1
         try:
             answer = await client.post(self.base_url + path, json=self._body(request))
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:  # of the network, or of an answer packed wrongly
             raise _Failure(f"{type(error).__name__}: {error}") from error
         if answer.is_error:
             self._check_access(answer.status_code)
-            line = f"HTTP {answer.status_code}: {' '.join(answer.text.split())[:300]}"
+            # Without the key before it is cut, which could leave half of the key.
+            said = self._redacted(" ".join(answer.text.split()))
+            line = f"HTTP {answer.status_code}: {said[:300]}"
             if answer.status_code in _TRY_AGAIN or answer.is_server_error:
                 raise _Failure(line, _retry_after(answer.headers.get("Retry-After", "")))
             raise _Refused(line)
         try:
             return self._taken(request, answer.json())
-        except (ValueError, LookupError, TypeError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise _Failure(f"unreadable answer: {type(error).__name__}: {error}") from error
 
     def _taken(self, request: Request, answer: Any) -> Completion:
         completion = wire.completion(request, answer, self.prompt_kind, self.server)
+        completion = replace(completion, text=self._redacted(completion.text))
         self.usage.responses += 1
         self.usage.prompt_tokens += completion.n_prompt_tokens
         self.usage.completion_tokens += completion.n_tokens
@@ -256,11 +260,16 @@ class OpenAIEngine:
     def _read_key(self) -> str:
         if self.api_key_env is None:
             return ""
-        key = os.environ.get(self.api_key_env, "")
+        key = os.environ.get(self.api_key_env, "").strip()
         if not key:
             raise UserError(
                 f"options.api_key_env: {self.api_key_env}: no such environment variable: "
                 f"export {self.api_key_env} with the key of {self.base_url}"
+            )
+        if not (key.isascii() and key.isprintable()):
+            raise UserError(
+                f"options.api_key_env: {self.api_key_env}: holds characters that no key has: "
+                "export it again"
             )
         return key
 
@@ -292,10 +301,10 @@ def _wait(state: RetryCallState) -> float:
 
 def _retry_after(header: str) -> float:
     """Seconds of a Retry-After header, which may be a number or a date; 0 if it is neither."""
-    if header.strip().isdigit():
+    if re.fullmatch(r"[0-9]+", header.strip()):
         return float(header)
     try:
         until = parsedate_to_datetime(header)
-    except ValueError:
+        return max(0.0, (until - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError, OverflowError):  # TypeError: of a date without a time zone
         return 0.0
-    return max(0.0, (until - datetime.now(UTC)).total_seconds())

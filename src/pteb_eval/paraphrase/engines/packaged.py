@@ -71,7 +71,8 @@ def is_package_name(model: str) -> bool:
 
 def is_installed(package: str) -> bool:
     """Whether a package of this name is there."""
-    return find_spec(_module_name(package)) is not None
+    name = _module_name(package)  # of one with dots the parent would be imported
+    return name.isidentifier() and find_spec(name) is not None
 
 
 def package_digest(package: str) -> str:

@@ -4,7 +4,9 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field
 
 from pteb_eval.errors import UserError
 from pteb_eval.paraphrase.engines import Completion, PromptKind, Request, Sampling
@@ -44,8 +46,8 @@ class VllmEngine:
         revision: str | None = None,
         dtype: Literal["bfloat16", "float32"] = "bfloat16",
         quantization: str | None = None,
-        devices: int = 1,
-        max_model_len: int = 4096,
+        devices: Annotated[int, Field(ge=0)] = 1,
+        max_model_len: Annotated[int, Field(ge=1)] = 4096,
         engine_args: Mapping[str, Any] | None = None,
         digest: str | None = None,
     ) -> None:

@@ -51,17 +51,25 @@ def completion(
     Raises:
         ValueError, LookupError, TypeError: if the response is not one of the protocol.
     """
-    choice, usage = answer["choices"][0], answer.get("usage") or {}
+    choice, usage = answer["choices"][0], answer.get("usage")
     text = (choice["message"]["content"] if prompt_kind == "chat" else choice["text"]) or ""
+    if not isinstance(text, str):
+        raise TypeError(f"a {type(text).__name__} in place of a text")
     if text and request.choices is not None and server == "openai":
         text = str(json.loads(text)["answer"])
     return Completion(
         request.key,
         text,
         "length" if choice["finish_reason"] == "length" else "stop",
-        usage.get("prompt_tokens", 0),
-        usage.get("completion_tokens", 0),
+        _count(usage, "prompt_tokens"),
+        _count(usage, "completion_tokens"),
     )
+
+
+def _count(usage: Any, name: str) -> int:
+    """Tokens as the server counts them; 0 where it does not."""
+    count = usage.get(name) if isinstance(usage, dict) else None
+    return count if isinstance(count, int) and 0 <= count < 2**31 else 0
 
 
 def _sampling_fields(server: Server, sampling: Sampling) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from reprlib import repr as shown
 from typing import Any
 
 from pteb_eval.errors import UserError
@@ -43,12 +44,23 @@ def by_subset(
     if column is None:
         return {"default": dict(columns)}
     subsets: dict[str, list[int]] = {}
-    for row, subset in enumerate(table.texts(column)):
+    for row, (cell, place) in enumerate(table.cells(column)):
+        subset = table.text(cell, column, place)
+        if subset not in subsets and not _is_name(subset):
+            raise UserError(
+                f"{place}: subset {shown(subset)} in column {column!r} is no name: tables need one "
+                "line of at most 100 characters that does not begin with = + - or @"
+            )
         subsets.setdefault(subset, []).append(row)
     return {
         subset: {name: [values[row] for row in rows] for name, values in columns.items()}
         for subset, rows in subsets.items()
     }
+
+
+def _is_name(subset: str) -> bool:
+    """Whether tables can hold it: spreadsheet programs run a cell that begins as a formula does."""
+    return subset.isprintable() and len(subset) <= 100 and subset[0] not in "=+-@"
 
 
 def make_task(

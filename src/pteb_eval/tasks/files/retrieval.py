@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from reprlib import repr as shown
 from typing import Any
 
 from pteb_eval.errors import UserError
@@ -20,6 +21,7 @@ _NAMES = {
     "queries": ("queries",),
     "qrels": ("qrels/test", "qrels_test", "qrels"),
 }
+_GREATEST = 2**31 - 1  # what the evaluators hold of a grade
 _ENDINGS = (".jsonl", ".jsonl.gz", ".tsv", ".tsv.gz", ".parquet")
 
 
@@ -33,8 +35,8 @@ def retrieval(settings: Mapping[str, Any]) -> Task:
     tables = {part: read_table(_part_path(settings, part)) for part in _NAMES}
     corpus, queries = tables["corpus"], tables["queries"]
     document_ids, query_ids = _ids(corpus), _ids(queries)
-    bodies = [cell or "" for cell in corpus.column("text")]
-    titles = [cell or "" for cell in corpus.column("title")] if "title" in corpus.names else None
+    bodies = _bodies(corpus, "text")
+    titles = _bodies(corpus, "title") if "title" in corpus.names else None
     data: dict[str, Any] = {
         "corpus": {
             "id": document_ids,
@@ -90,9 +92,8 @@ def _part_path(settings: Mapping[str, Any], part: str) -> Path:
             f"task {settings['name']!r}: no {part}: set path to a folder in BEIR's layout, or each "
             "of corpus, queries and qrels to a file"
         )
-    folder = Path(settings["path"])
-    if not folder.is_dir():
-        raise UserError(f"{folder}: no such folder")
+    if isinstance(settings["path"], list) or not (folder := Path(settings["path"])).is_dir():
+        raise UserError(f"{settings['path']}: no such folder")
     for name in _NAMES[part]:
         for ending in _ENDINGS:
             if (folder / f"{name}{ending}").is_file():
@@ -101,13 +102,23 @@ def _part_path(settings: Mapping[str, Any], part: str) -> Path:
     raise UserError(f"{folder}: no {wanted} (also .gz): set {part} to the file")
 
 
+def _bodies(table: Table, column: str) -> list[str]:
+    """A column of texts, which may be missing or blank."""
+    return [
+        "" if cell is None or str(cell).strip() == "" else table.text(cell, column, place)
+        for cell, place in table.cells(column)
+    ]
+
+
 def _ids(table: Table) -> list[str]:
     column = "id" if "id" in table.names and "_id" not in table.names else "_id"
     seen: set[str] = set()
     for cell, place in table.cells(column):
+        if not isinstance(cell, str | int) or cell == "":
+            raise UserError(f"{place}: id {shown(cell)} is neither a text nor a whole number")
         own = str(cell)
         if own in seen:
-            raise UserError(f"{place}: id {own!r} occurs twice: ids must differ")
+            raise UserError(f"{place}: id {shown(own)} occurs twice: ids must differ")
         seen.add(own)
     return [str(cell) for cell in table.column(column)]
 
@@ -145,12 +156,12 @@ def _judgements(
 def _grade(cell: Any, column: str | int, place: str) -> int:
     try:
         grade = float(cell)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         grade = 0.5
-    if not grade.is_integer():
+    if not grade.is_integer() or abs(grade) > _GREATEST:
         raise UserError(
-            f"{place}: {cell!r} in column {column!r} is not a whole number: use 0 for not relevant "
-            "and 1 or more for relevant"
+            f"{place}: {shown(cell)} in column {column!r} is not a whole number: use 0 for not "
+            "relevant and 1 or more for relevant"
         )
     return int(grade)
 

@@ -1,5 +1,6 @@
 """Tasks from one table of rows: STS, pairs, classification, clustering, summarization."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -205,6 +206,8 @@ def _labels(table: Table, column: str | int) -> tuple[list[str | None], list[int
 def _label(cell: Any) -> str | None:
     if isinstance(cell, bool):
         return str(int(cell))
+    if isinstance(cell, float) and math.isnan(cell):
+        return None  # what pandas writes for no label
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
     return str(cell).strip() or None if cell is not None else None

@@ -6,14 +6,18 @@ import hashlib
 import io
 import json
 import math
+import re
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from reprlib import repr as shown  # short and shallow, whatever the value
 from typing import Any, Literal
 
 from pteb_eval.errors import UserError
 
 QUOTING: dict[str, Literal[0, 3]] = {"minimal": csv.QUOTE_MINIMAL, "none": csv.QUOTE_NONE}
+_HALF, _HALVES = re.compile(r"\\u[dD][89a-fA-F]"), re.compile("[\ud800-\udfff]")
 _FORMAT_KEYS = ("delimiter", "header", "quoting", "encoding")
 
 
@@ -60,7 +64,7 @@ class Table:
         """One cell as a text."""
         if not isinstance(value, str):
             raise UserError(
-                f"{place}: column {name!r} holds {value!r}, not a text: "
+                f"{place}: column {name!r} holds {shown(value)}, not a text: "
                 "name another column or mend the file"
             )
         if not value.strip():
@@ -77,14 +81,14 @@ class Table:
         """One cell as a number between `low` and `high`."""
         try:
             number = float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             number = math.nan
         if math.isnan(number):
             hint = "" if self.names else " (does the file have a header? set format.header: true)"
-            raise UserError(f"{place}: {value!r} in column {name!r} is not a number{hint}")
+            raise UserError(f"{place}: {shown(value)} in column {name!r} is not a number{hint}")
         if not low <= number <= high:
             raise UserError(
-                f"{place}: {value!r} in column {name!r} is outside "
+                f"{place}: {shown(value)} in column {name!r} is outside "
                 f"[{low:g}, {high:g}]: mend it, or set min_score and max_score to the file's range"
             )
         return number
@@ -95,9 +99,11 @@ class Table:
 
     def _index(self, name: str | int) -> int:
         if isinstance(name, int):
-            if self.names and name >= len(self.names):
+            if name < 0 or (self.names and name >= len(self.names)):
                 raise UserError(f"{self.path}: no column {name}, it has {len(self.names)}")
             return name
+        if self.names.count(name) > 1:
+            raise UserError(f"{self.path}: column {name!r} stands there twice: rename one of them")
         if name in self.names:
             return self.names.index(name)
         if not self.names:
@@ -106,7 +112,7 @@ class Table:
             )
         from pteb_eval.tasks.names import near
 
-        there = ", ".join(repr(known) for known in self.names[:20])
+        there = ", ".join(shown(known) for known in self.names[:20])
         raise UserError(f"{self.path}: no column {name!r}{near(name, self.names)} (it has {there})")
 
 
@@ -165,7 +171,7 @@ def read_table(path: str | Path, settings: Mapping[str, Any] | None = None) -> T
     if path.suffix == ".gz":
         try:
             raw = gzip.decompress(raw)
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise UserError(f"{path}: not a whole gzip file ({error})") from None
     if kind not in _READERS:
         raise UserError(
@@ -188,20 +194,28 @@ def _check_format(path: Path, settings: Mapping[str, Any]) -> None:
         raise UserError(
             f"{path}: format.quoting is {settings['quoting']!r}: use one of {', '.join(QUOTING)}"
         )
+    delimiter = settings.get("delimiter") or ","
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        raise UserError(
+            f"{path}: format.delimiter is {shown(delimiter)}: use one character, such as ';'"
+        )
 
 
 def _decoded(path: Path, raw: bytes, settings: Mapping[str, Any]) -> str:
     encoding = settings.get("encoding") or "utf-8"
     try:
-        return raw.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
+        text = raw.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise UserError(
             f"{path}: line {line} is not {encoding}: save the file as UTF-8, or set "
             "format.encoding (such as latin-1 or cp1252)"
         ) from None
-    except LookupError:
+    except (LookupError, ValueError, OverflowError):  # some codecs raise these on their own terms
         raise UserError(f"{path}: format.encoding {encoding!r} is unknown: use utf-8") from None
+    if _HALVES.search(text):  # UTF-7 and a few others let them pass
+        raise UserError(f"{path}: holds half a surrogate pair: save the file as UTF-8")
+    return text
 
 
 def _read_delimited(delimiter: str, quoting: str) -> Callable[..., _Cells]:
@@ -240,10 +254,15 @@ def _read_json_lines(path: Path, raw: bytes, settings: Mapping[str, Any]) -> _Ce
             continue
         try:
             record = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UserError(f"{path}: line {number} is not JSON ({error})") from None
         if not isinstance(record, dict):
             raise UserError(f"{path}: line {number} is not a JSON object")
+        if _HALF.search(line) and _HALVES.search(json.dumps(record, ensure_ascii=False)):
+            raise UserError(
+                f"{path}: line {number} holds half a surrogate pair (\\ud800 to \\udfff), which is "
+                "no character: mend or delete it"
+            )
         records.append(record)
         places.append(f"line {number}")
     names = list(dict.fromkeys(name for record in records for name in record))
@@ -256,10 +275,12 @@ def _read_parquet(path: Path, raw: bytes, settings: Mapping[str, Any]) -> _Cells
 
     try:
         table = pq.read_table(pa.BufferReader(raw))
-    except (OSError, pa.ArrowException) as error:
-        raise UserError(f"{path}: not a Parquet file ({str(error).splitlines()[0]})") from None
-    rows = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
-    return table.column_names, rows, [f"row {number}" for number in range(1, len(rows) + 1)]
+        names = table.column_names
+        rows = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    except (OSError, pa.ArrowException, ValueError, OverflowError) as error:
+        line = " ".join(str(error).split())[:200]  # of damage, or of values beyond Python's types
+        raise UserError(f"{path}: not a Parquet file ({line})") from None
+    return names, rows, [f"row {number}" for number in range(1, len(rows) + 1)]
 
 
 _READERS: dict[str, Callable[..., _Cells]] = {
