@@ -26,4 +26,5 @@ include: "workflow/rules/report.smk"
 rule all:
     default_target: True
     input:
+        flow.files_on_the_way(),
         flow.final_files(),

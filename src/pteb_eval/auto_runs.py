@@ -2,6 +2,7 @@
 
 import json
 
+from pteb_eval.errors import UserError
 from pteb_eval.layout import Layout
 
 FIRST = 6  # the protocol's number; fewer make Δ and its spread unreliable
@@ -13,6 +14,11 @@ def recorded_runs(layout: Layout) -> int:
         return int(json.loads(layout.auto_runs.read_text(encoding="utf-8"))["runs"])
     except FileNotFoundError:
         return FIRST
+    except (ValueError, LookupError, TypeError) as error:
+        raise UserError(
+            f"{layout.auto_runs}: unreadable ({error}): it is damaged; delete it to begin with "
+            f"{FIRST} runs again, whose paraphrases are in the cache"
+        ) from error
 
 
 def add_runs(layout: Layout, cap: int, level: float) -> tuple[int, int]:
@@ -27,13 +33,12 @@ def add_runs(layout: Layout, cap: int, level: float) -> tuple[int, int]:
         The numbers before and after; equal ones mean that more runs are not needed or would not
         help, since the instances alone make an interval too wide.
     """
-    import pandas as pd
-
     from pteb_eval.statistics.runs import VarianceSplit, next_runs
     from pteb_eval.store import write_text
+    from pteb_eval.tables import read_csv
 
     before = recorded_runs(layout)
-    rows = pd.read_csv(layout.table("runs")).to_dict("records")
+    rows = read_csv(layout.table("runs")).to_dict("records")
     after = max(
         next_runs(
             row["width"],

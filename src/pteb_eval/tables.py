@@ -1,11 +1,17 @@
 """Tables as CSV for programs, Markdown for people and LaTeX for papers."""
 
+import hashlib
+import io
 import re
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
+from pteb_eval.errors import UserError
 from pteb_eval.store import write_text
+
+_CHECKSUM = "\n<!-- SHA-256 of {name}: {digest} -->\n"  # in the Markdown file, where it is not seen
 
 
 def write_tables(
@@ -22,14 +28,41 @@ def write_tables(
         hundredfold: columns of scores, shown ×100 in .md and .tex.
         people: what .md and .tex show instead, all cells text; `**bold**` is bold in both.
     """
-    write_text(csv, frame.to_csv(index=False))
+    text = frame.to_csv(index=False)
+    write_text(csv, text)
+    checksum = _CHECKSUM.format(name=csv.name, digest=_digest(text.encode("utf-8", "replace")))
     shown = rounded(frame, hundredfold) if people is None else people
     write_text(
         csv.with_suffix(".md"),
-        shown.to_markdown(index=False, disable_numparse=people is not None) + "\n",
+        shown.to_markdown(index=False, disable_numparse=people is not None) + "\n" + checksum,
     )
     latex = shown.rename(columns=_latex).map(_latex)
     write_text(csv.with_suffix(".tex"), latex.to_latex(index=False))
+
+
+def read_csv(csv: Path, **options: Any) -> pd.DataFrame:
+    """A table that `write_tables` wrote, with pandas' options.
+
+    Raises:
+        UserError: if it is missing, or not what was written.
+    """
+    try:
+        raw = csv.read_bytes()
+    except FileNotFoundError:
+        raise UserError(f"{csv}: no such file: run the step that makes it first") from None
+    beside = csv.with_suffix(".md")
+    told = beside.read_text(encoding="utf-8", errors="replace") if beside.is_file() else ""
+    match = re.search(r"<!-- SHA-256 of .+: ([0-9a-f]{64}) -->", told)
+    if match and match[1] != _digest(raw):
+        raise UserError(
+            f"{csv}: not as it was written (its checksum stands in {beside.name}): it is damaged "
+            "or was changed; delete it and run again"
+        )
+    return pd.read_csv(io.BytesIO(raw), **options)
+
+
+def _digest(raw: bytes) -> str:
+    return hashlib.sha256(raw).hexdigest()
 
 
 def _latex(text: str) -> str:

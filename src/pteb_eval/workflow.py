@@ -224,6 +224,28 @@ class Workflow(SuiteWorkflow):
 
     # Files
 
+    def files_on_the_way(self) -> list[str]:
+        """All that is made on the way to the final files.
+
+        Asked for too, since a failed job loses the output that it had, and Snakemake makes what is
+        missing again only where something asks for it: after a change, a failure and another run
+        the final files would silently be those from before the change.
+        """
+        shards = [
+            file
+            for generator in self.generators
+            for task in self.tasks
+            for file in self.paraphrase_sources(task, generator)
+        ]
+        return [
+            *self.fetched_files(),
+            *shards,
+            *self.paraphrase_files(),
+            *self.embedding_files(),
+            *self.score_files(),
+            *(self.judging_files() if self.generators else ()),
+        ]
+
     def final_files(self) -> list[str]:
         """What a run is for: all tables and figures; without generators the originals alone."""
         files = self.mteb_results() + self.suite_files()

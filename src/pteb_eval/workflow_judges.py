@@ -174,6 +174,19 @@ class JudgeWorkflow:
             files += [self.layout.judged_instances(*cell) for cell in cells]
         return [str(path) for path in files] + self.validation_tables()
 
+    def judging_files(self) -> list[str]:
+        """All that is made by judges or for them."""
+        shards = [
+            file
+            for judge, entry in self.judges.items()
+            for generator in self.generators
+            for task in self.tasks
+            for file in self.judgement_shards(judge, generator, task)
+            if _shards(entry) > 1
+        ]
+        gold = [str(self.layout.gold(task)) for task in self.gold]
+        return [*gold, *self.validation_files(), *shards, *self.judgement_files()]
+
     def cells(self) -> Iterable[tuple[str, str, str]]:
         """Every (model, generator, task), `original` among the generators."""
         return (

@@ -43,6 +43,14 @@ def test_adds_what_the_split_asks_for_and_remembers_it(tmp_path):
     assert recorded_runs(layout) == 11
 
 
+@pytest.mark.parametrize("content", ['{"runs": 1', "[]", '{"run": 8}', '{"runs": null}'])
+def test_a_damaged_number_of_runs_is_one_clear_line(tmp_path, content):
+    layout = Layout(tmp_path)
+    layout.auto_runs.write_text(content)
+    with pytest.raises(UserError, match=r"auto_runs\.json: unreadable .*delete it to begin with 6"):
+        recorded_runs(layout)
+
+
 def test_never_beyond_the_cap(tmp_path):
     assert add_runs(finished(tmp_path, width=0.13, instances=1e-4, runs=6e-3), 8, 0.95) == (6, 8)
 

@@ -159,7 +159,12 @@ def short_waits(monkeypatch):
 
 
 def engine(at, /, **options):
-    options = {"prompt_kind": "completion", "base_url": at.base_url, "timeout": 1.0} | options
+    options = {
+        "prompt_kind": "completion",
+        "base_url": at.base_url,
+        "timeout": 1.0,
+        "patience": 0,
+    } | options
     return OpenAIEngine("m", Sampling(stop=("\n",), max_tokens=20), **options)
 
 
@@ -205,6 +210,33 @@ def test_what_never_works_is_an_error_after_bounded_tries(server):
     assert completions["p"].finish_reason == completions["q"].finish_reason == "error"
     assert "503" in completions["p"].error
     assert completions["r"].finish_reason == "stop"
+
+
+def test_patience_bridges_a_restart_that_tries_alone_would_not(server):
+    server.faults = {"p": ["reset"] * 30}
+    completions, _ = ask(server, ["p"], attempts=2, patience=60.0)
+    assert completions["p"].finish_reason == "stop"
+    assert server.asked["p"] == 31
+
+
+def test_a_server_that_is_gone_stops_the_job_long_before_all_requests_are_given_up(server):
+    prompts = list(map(str, range(200)))
+    server.faults = {prompt: ["busy"] * 99 for prompt in prompts[40:]}
+    gone = r"/v1: 8 requests in a row were given up, each after 2 tries .*\(last: HTTP 503: try"
+    answered = set()
+    with engine(server, attempts=2, concurrency=4) as opened, pytest.raises(UserError, match=gone):
+        for completion in opened.generate([Request(p, p, 0) for p in prompts]):
+            answered.add(completion.key)
+    assert answered >= {*prompts[:40]}
+    assert server.asked.total() < 40 + 2 * 20
+
+
+def test_single_requests_that_never_work_do_not_stop_the_others(server):
+    prompts = list(map(str, range(200)))
+    bad = prompts[::4]
+    server.faults = {prompt: ["busy"] * 99 for prompt in bad}
+    completions, _ = ask(server, prompts, attempts=1, concurrency=4)
+    assert {p for p, c in completions.items() if c.finish_reason == "error"} == set(bad)
 
 
 def test_a_refused_request_is_not_repeated(server):
@@ -336,7 +368,7 @@ def test_identity_has_what_changes_an_answer_and_nothing_else():
 
     same = identity()
     speed = {"base_url": "http://b/v1", "concurrency": 3, "timeout": 1.0, "attempts": 2,
-             "api_key_env": "K", "prices": {"prompt": 1.0}}  # fmt: skip
+             "patience": 9.0, "api_key_env": "K", "prices": {"prompt": 1.0}}  # fmt: skip
     for name, value in speed.items():
         assert identity(**{name: value}) == same
     answers = {"model": "n", "revision": "r", "server": "vllm", "extra_body": {"a": 1},

@@ -131,7 +131,8 @@ def test_a_judge_that_says_the_same_of_all_pairs_is_not_reliable(made, tmp_path)
 def test_the_best_of_a_column_is_bold_and_published_figures_stand_beside(made, two):
     frame, markdown, latex = made(two)
     good = frame[(frame["judge"] == "good") & (frame["task"] == "first")].iloc[0]
-    lines = {line.split("|")[1].strip(): line for line in markdown.splitlines()}
+    rows = [line for line in markdown.splitlines() if line.startswith("|")]
+    lines = {line.split("|")[1].strip(): line for line in rows}
     assert f"**{100 * good['spearman']:.2f}**" in lines["good"]
     assert f"**{good['mae']:.2f}**" in lines["good"]
     assert "**" not in lines["bad"]

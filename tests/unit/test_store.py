@@ -1,6 +1,7 @@
 """Files whole or not at all; caches that only grow and never lie."""
 
 import errno
+import itertools
 import json
 
 import pyarrow as pa
@@ -179,6 +180,33 @@ def test_tables_that_cannot_be_read_are_one_clear_line(tmp_path):
         pq.write_table(rows().replace_schema_metadata({PROVENANCE_KEY: json.dumps(stamp)}), path)
         with pytest.raises(UserError, match=r"table\.parquet: schema version .*make the file"):
             read_table(path)
+
+
+def test_a_flipped_bit_of_a_table_changes_neither_rows_nor_provenance(tmp_path):
+    path = tmp_path / "table.parquet"
+    write_table(path, rows(("a", 1), ("b", 2)), {"prompts": {"": "Grüße"}, "settings": {"k": 1}})
+    whole, right = path.read_bytes(), read_table(path)
+    harmless = 0
+    for place, bit in itertools.product(range(len(whole)), range(0, 8, 3)):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << bit
+        path.write_bytes(damaged)
+        try:
+            table = read_table(path)
+        except UserError as error:
+            assert str(error).startswith(f"{path}: unreadable")
+            continue
+        harmless += 1
+        assert table.equals(right), place
+        assert provenance_of(table.schema) == provenance_of(right.schema), place
+    assert harmless < len(whole)
+
+
+def test_a_table_is_parquet_for_everyone(tmp_path):
+    path = tmp_path / "table.parquet"
+    write_table(path, rows(("a", 1), ("b", 2)), {})
+    assert pq.read_table(path).to_pylist() == rows(("a", 1), ("b", 2)).to_pylist()
+    assert pq.ParquetFile(path.open("rb")).metadata.num_rows == 2
 
 
 def test_a_table_written_again_has_its_own_number_of_rows(tmp_path):

@@ -37,8 +37,8 @@ def finished(tmp_path_factory, zygote_socket):
     shared = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         shared = shared.parent
-    # A path as people have them: blanks and letters beyond ASCII must not matter.
-    folder = shared / "Évaluation of models" / "pteb eval"
+    # A path as people have them: blanks, quotes and letters beyond ASCII must not matter.
+    folder = shared / "Évaluation of “models”" / "it's pteb eval"
     with FileLock(shared / "finished.lock"):
         project = Project(folder, zygote_socket)
         done = shared / "finished"
@@ -77,3 +77,26 @@ def judged(finished_judged, tmp_path):
 def project(finished, tmp_path):
     """A copy of the finished run."""
     return finished.copy_to(tmp_path / "pteb eval é")
+
+
+class SmallDisk:
+    """A disk of 64 kB in place of a folder; only root can have one."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        folder.mkdir()
+
+    def mount(self, options):
+        """Mount it, or mount it anew with other options; whether that worked."""
+        command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(self.folder)]
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+@pytest.fixture
+def small_disk(project):
+    """A small disk in place of the project's folder `disk`."""
+    disk = SmallDisk(project.folder / "disk")
+    if os.geteuid() != 0 or not disk.mount("size=64k"):
+        pytest.skip("only root can mount a small disk, and not in every container")
+    yield disk
+    subprocess.run(["umount", str(disk.folder)], check=True)

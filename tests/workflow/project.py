@@ -7,6 +7,9 @@ import json
 import os
 import shutil
 import sys
+import tempfile
+import threading
+import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +72,11 @@ JUDGED = {
 }
 
 
+def hidden(path):
+    """Of a killed process, which could not take it away."""
+    return path.name.startswith(".")
+
+
 @dataclass(frozen=True)
 class Result:
     """How a program ended and what it printed, both streams together."""
@@ -115,20 +123,63 @@ class Project:
     def configure(self, config):
         self.write("my.yaml", yaml.safe_dump(config, sort_keys=False))
 
-    def snakemake(self, *arguments, **env):
-        """Run the workflow."""
-        return self.run("snakemake", "--configfile", "my.yaml", *arguments, **env)
+    def snakemake(self, *arguments, configfile="my.yaml", **options):
+        """Run the workflow; `options` are those of `run`."""
+        return self.run("snakemake", "--configfile", configfile, *arguments, **options)
 
     def run(self, program, *arguments, on_start=lambda pid: None, **env):
         """Run a program of `fakes.zygote` in this folder; `on_start` is told its process id."""
-        path = self.folder / ".output"
-        with path.open("w+b") as output:
+        with tempfile.TemporaryFile() as output:
             status = zygote.call(
                 self.zygote, program, arguments, self.folder, self.environment(**env),
                 output.fileno(), output.fileno(), on_start,
             )  # fmt: skip
             output.seek(0)
             return Result(status, output.read().decode())
+
+    def run_until(self, condition, number, *arguments, program="pteb-eval", send=os.kill, **env):
+        """Run a stage; send it a signal as soon as the condition holds, if ever."""
+        ended = []
+
+        def watch(pid):
+            def wait():
+                while not condition() and not ended:
+                    time.sleep(0.02)
+                if not ended:
+                    send(pid, number)
+
+            threading.Thread(target=wait).start()
+
+        result = self.run(program, *arguments, on_start=watch, **env)
+        ended.append(True)
+        return result
+
+    def command(self, stage, cache="results/cache", output=None, **changes):
+        """A stage of the finished run as a rule calls it, on `pairs`, with changed settings.
+
+        Returns:
+            The arguments, and the file that they make.
+        """
+        results, task = self.results, "pairs.parquet"
+        place = {
+            "paraphrase": "paraphrases/shuffler",
+            "judge": "judgements/reader/shuffler",
+            "embed": "embeddings/fake-a/shuffler",
+            "score": "scores/fake-a/shuffler",
+        }[stage]
+        arguments = [stage, "--texts", str(results / "texts" / task)]
+        if stage != "paraphrase":
+            arguments += ["--paraphrases", str(results / "paraphrases" / "shuffler" / task)]
+        output = output or results / place / task
+        if stage == "score":
+            for part in ("original", "shuffler"):
+                arguments += ["--embeddings", str(results / "embeddings" / "fake-a" / part / task)]
+            arguments += ["--scores", str(output)]
+            arguments += ["--instances", f"{output}.instances", "--surface", f"{output}.surface"]
+        else:
+            arguments += ["--cache", str(cache), "--output", str(output)]
+        settings = self.settings_of(f"{place}/pairs") | changes
+        return [*arguments, "--settings", json.dumps(settings)], output
 
     def environment(self, **more):
         """Of the programs: the stand-in `pteb-eval` comes first on PATH."""
@@ -153,6 +204,29 @@ class Project:
     @property
     def results(self):
         return self.folder / "results" / "small"
+
+    def contents(self, name="small"):
+        """What a run gives, by file: all but times, logs, and pages that show their own paths."""
+        folder = self.folder / "results" / name
+        found = {}
+        for path in folder.rglob("*"):
+            place = path.relative_to(folder)
+            if not path.is_file() or place.parts[0] in ("logs", "report.html") or hidden(path):
+                continue
+            if path.suffix == ".parquet":
+                found[str(place)] = str(read_table(path).to_pylist())
+            elif place.parts[0] == "mteb":
+                found[str(place)] = str(json.loads(path.read_text())["scores"])
+            else:
+                found[str(place)] = path.read_bytes()
+        return found
+
+    def kept(self, kind):
+        """Keys of what the caches hold of one kind: `paraphrases`, `judgements` or `vectors`."""
+        keys = []
+        for path in (self.folder / "results" / "cache" / kind).rglob("shard-*.parquet"):
+            keys += read_table(path)["key"].to_pylist()
+        return keys
 
     def work(self):
         """How often each answer and each vector was made, by (kind, what)."""

@@ -1,15 +1,13 @@
 """Killed in the middle and started again: nothing finished is lost, nothing is made twice."""
 
-import json
 import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import pytest
-from project import CONFIG, FAKES
+from project import CONFIG
 
 from pteb_eval.ids import text_id
 from pteb_eval.store import read_table
@@ -18,56 +16,16 @@ RUNS = 40  # of 16 texts: enough to be in the middle of them for a while
 PARAPHRASES = "paraphrases/shuffler/pairs"
 
 
-def arguments(project, stage, runs=RUNS):
-    """A stage of the finished run, called again for more runs, as a rule calls it."""
-    results = project.results
-    common = ["--texts", str(results / "texts" / "pairs.parquet"), "--cache", "results/cache"]
-    if stage == "paraphrase":
-        settings = {**project.settings_of(PARAPHRASES), "runs": runs}
-        output = results / f"{PARAPHRASES}.parquet"
-    else:
-        settings = project.settings_of("embeddings/fake-a/shuffler/pairs")
-        common += ["--paraphrases", str(results / f"{PARAPHRASES}.parquet")]
-        output = results / "embeddings" / "fake-a" / "shuffler" / "pairs.parquet"
-    return [stage, "--settings", json.dumps(settings), *common, "--output", str(output)], output
-
-
-def kept(project, kind):
-    """What the caches hold of one kind, by key."""
-    keys = []
-    for path in (project.folder / "results" / "cache" / kind).rglob("shard-*.parquet"):
-        keys += read_table(path)["key"].to_pylist()
-    return keys
-
-
-def run_until(project, command, number, condition, **env):
-    """Run a stage; send it a signal as soon as the condition holds."""
-    ended = []
-
-    def watch(pid):
-        def wait():
-            while not condition() and not ended:
-                time.sleep(0.02)
-            if not ended:
-                os.kill(pid, number)
-
-        threading.Thread(target=wait).start()
-
-    result = project.run("pteb-eval", *command, on_start=watch, **env)
-    ended.append(True)
-    return result
-
-
 def test_a_paraphrase_stage_killed_at_once_loses_only_what_was_not_written_yet(project):
-    command, output = arguments(project, "paraphrase")
-    before, cached = output.read_bytes(), set(kept(project, "paraphrases"))
-    result = run_until(
-        project, command, signal.SIGKILL,
-        lambda: len(kept(project, "paraphrases")) > len(cached), FAKE_DELAY="0.02",
+    command, output = project.command("paraphrase", runs=RUNS)
+    before, cached = output.read_bytes(), set(project.kept("paraphrases"))
+    result = project.run_until(
+        lambda: len(project.kept("paraphrases")) > len(cached), signal.SIGKILL,
+        *command, FAKE_DELAY="0.02",
     )  # fmt: skip
     assert result.status == -signal.SIGKILL
     assert output.read_bytes() == before
-    finished = set(kept(project, "paraphrases"))
+    finished = set(project.kept("paraphrases"))
     made = project.work()
     assert cached < finished
     assert len(finished) < 16 * RUNS
@@ -75,38 +33,45 @@ def test_a_paraphrase_stage_killed_at_once_loses_only_what_was_not_written_yet(p
     again = project.work() - made
     assert not {("answer", key) for key in finished} & set(again)
     assert read_table(output).num_rows == 16 * RUNS
-    assert sorted(kept(project, "paraphrases")) == sorted(set(kept(project, "paraphrases")))
+    assert sorted(project.kept("paraphrases")) == sorted(set(project.kept("paraphrases")))
 
 
-def test_a_paraphrase_stage_told_to_end_keeps_every_answer(project):
-    command, output = arguments(project, "paraphrase")
-    cached = len(kept(project, "paraphrases"))
-    started = len(project.work())
-    result = run_until(
-        project, command, signal.SIGTERM,
-        lambda: len(project.work()) > started + 60, FAKE_DELAY="0.02",
+@pytest.mark.parametrize("engine", ["", "llamacpp", "vllm"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stage_told_to_end_keeps_every_answer_and_waits_for_none(judged, engine, number):
+    """What an LLM is busy with may take longer than the time until the stage is killed."""
+    stage, kind, done = ("paraphrase", "answer", 21) if engine else ("judge", "rating", 20)
+    settings = {"runs": RUNS} if stage == "paraphrase" else {"seed": 9}
+    command, output = judged.command(stage, **settings)
+    cache = {"paraphrase": "paraphrases", "judge": "judgements"}[stage]
+    cached, started = set(judged.kept(cache)), judged.work()
+    result = judged.run_until(
+        lambda: (judged.work() - started).total() >= done and not time.sleep(0.5), number,
+        *command, FAKE_ENGINE=engine, FAKE_STUCK=str(done),
     )  # fmt: skip
-    assert result.status == 128 + signal.SIGTERM, result.output
+    assert result.status == 128 + number, result.output
     assert "Traceback" not in result.output
-    answered = len(project.work()) - started
-    # The answer in the making when the signal came is the only one that may be missing.
-    assert answered - 1 <= len(kept(project, "paraphrases")) - cached <= answered
-    assert project.run("pteb-eval", *command).status == 0
-    assert sum(count - 1 for count in project.work().values()) <= 1
-    assert read_table(output).num_rows == 16 * RUNS
+    line = f"pteb-eval: told to end ({number.name}); what was finished is kept"
+    assert result.output.splitlines()[-1].startswith(line)
+    made = judged.work() - started
+    assert {key for _, key in made} == set(judged.kept(cache)) - cached
+    assert judged.run("pteb-eval", *command, FAKE_ENGINE=engine).status == 0
+    assert set((judged.work() - started).values()) == {1}
+    assert {what for what, *_ in judged.work() - started - made} == {kind}
+    assert read_table(output).num_rows
 
 
 def test_an_embed_stage_killed_at_once_makes_no_finished_vector_again(project):
-    command, paraphrases = arguments(project, "paraphrase")
+    command, paraphrases = project.command("paraphrase", runs=RUNS)
     assert project.run("pteb-eval", *command).status == 0
-    command, output = arguments(project, "embed")
-    cached = set(kept(project, "vectors"))
-    result = run_until(
-        project, command, signal.SIGKILL,
-        lambda: set(kept(project, "vectors")) > cached, FAKE_DELAY="0.005",
+    command, output = project.command("embed")
+    cached = set(project.kept("vectors"))
+    result = project.run_until(
+        lambda: set(project.kept("vectors")) > cached, signal.SIGKILL,
+        *command, FAKE_DELAY="0.005",
     )  # fmt: skip
     assert result.status == -signal.SIGKILL
-    finished, made = set(kept(project, "vectors")) - cached, project.work()
+    finished, made = set(project.kept("vectors")) - cached, project.work()
     assert project.run("pteb-eval", *command).status == 0
     again = {text_id(text) for _, _, text in project.work() - made}
     assert finished
@@ -117,6 +82,26 @@ def test_an_embed_stage_killed_at_once_makes_no_finished_vector_again(project):
     wanted = {text_id(row["paraphrase"]) for row in usable} - texts
     assert set(read_table(output)["text_id"].to_pylist()) == wanted
     assert wanted <= cached | finished | again
+
+
+def test_an_embed_stage_told_to_end_loses_at_most_the_chunk_in_the_making(project):
+    command, _ = project.command("paraphrase", runs=8)
+    assert project.run("pteb-eval", *command).status == 0
+    command, output = project.command("embed")
+    cached, started = set(project.kept("vectors")), project.work()
+    result = project.run_until(
+        lambda: (project.work() - started).total() >= 23, signal.SIGTERM,
+        *command, FAKE_SHARD="5", FAKE_STUCK="23",
+    )  # fmt: skip
+    assert result.status == 128 + signal.SIGTERM, result.output
+    assert result.output.splitlines()[-1].startswith("pteb-eval: told to end (SIGTERM)")
+    kept = set(project.kept("vectors")) - cached
+    assert len(kept) == 20
+    made = project.work()
+    assert project.run("pteb-eval", *command).status == 0
+    assert not {text_id(text) for _, _, text in project.work() - made} & kept
+    assert sum(count - 1 for count in (project.work() - started).values()) == 3
+    assert read_table(output).num_rows > 20
 
 
 @pytest.fixture
@@ -173,38 +158,24 @@ def test_a_model_file_killed_while_it_is_put_together_is_made_whole_the_next_tim
     assert second.returncode == 0
 
 
-def test_a_workflow_killed_with_all_its_jobs_goes_on_where_it_was(project):
-    project.configure({**CONFIG, "runs": RUNS})
-    target = str((project.results / f"{PARAPHRASES}.parquet").relative_to(project.folder))
-    # Without the server: its forks would live on.
-    programs = project.folder / "alone"
-    programs.mkdir()
-    script = programs / "pteb-eval"
-    faked = FAKES / "pteb_eval_faked.py"
-    script.write_text(f"#!/bin/sh\nexec '{sys.executable}' '{faked}' \"$@\"\n")
-    script.chmod(0o755)
-    env = project.environment(FAKE_DELAY="0.02")
-    env["PATH"] = os.pathsep.join([str(programs), env["PATH"]])
-    command = [sys.executable, "-m", "snakemake", "--configfile", "my.yaml", "--cores", "2", target]
-    cached = len(kept(project, "paraphrases"))
-    with (project.folder / "log").open("wb") as log:
-        workflow = subprocess.Popen(
-            command, cwd=project.folder, env=env, stdout=log, stderr=log, start_new_session=True
-        )
-        while len(kept(project, "paraphrases")) == cached:
-            assert workflow.poll() is None, (project.folder / "log").read_text()
-            time.sleep(0.05)
-        os.killpg(workflow.pid, signal.SIGKILL)
-        workflow.wait()
-    finished, made = set(kept(project, "paraphrases")), project.work()
-    assert len(finished) < 16 * RUNS
-
-    locked = project.snakemake("--cores", "2", target)
-    assert locked.status != 0
-    assert "--unlock" in locked.output
-    assert project.snakemake("--unlock", "--cores", "1").status == 0
-    result = project.snakemake("--cores", "2", target)
+@pytest.mark.parametrize(
+    ("number", "send"), [(signal.SIGINT, os.killpg), (signal.SIGTERM, os.kill)]
+)
+def test_a_run_that_is_interrupted_leaves_its_folder_unlocked(project, number, send):
+    """Ctrl-C reaches all programs of a terminal, SIGTERM the one that was started."""
+    project.configure({**CONFIG, "runs": 6})
+    started, cached = project.work(), set(project.kept("paraphrases"))
+    result = project.run_until(
+        lambda: project.work() != started, number,
+        "run", "my.yaml", "--cores", "1", program="real-pteb-eval", send=send, FAKE_DELAY="0.05",
+    )  # fmt: skip
+    assert result.status != 0
+    assert "Traceback" not in result.output
+    kept = set(project.kept("paraphrases"))
+    made = project.work()
+    result = project.snakemake("--cores", "2", "results/small/paraphrases/shuffler/pairs.parquet")
     assert result.status == 0, result.output
-    again = project.work() - made
-    assert not {("answer", key) for key in finished} & set(again)
-    assert read_table(project.folder / target).num_rows == 16 * RUNS
+    assert not {("answer", key) for key in kept} & set(project.work() - made)
+    if number == signal.SIGTERM:  # Snakemake waits for its jobs then
+        assert kept > cached
+        assert set(project.work().values()) == {1}

@@ -1,7 +1,6 @@
 """A mistake ends in one line that names the file or key and says what to do; nothing is written."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -20,7 +19,7 @@ def tree(folder):
         path: path.read_bytes()
         for path in folder.rglob("*")
         if path.is_file()
-        and path.name not in (".output", "work.log")
+        and path.name != "work.log"
         and not {".snakemake", ".programs", "__pycache__", "logs"} & set(path.parts)
     }
 
@@ -209,24 +208,6 @@ def test_a_damaged_input_stops_with_its_name(project):
 # The disk
 
 
-@pytest.fixture
-def small_disk(project):
-    """A disk of a few hundred kB in place of the folder `disk`; gives how to mount it again."""
-    folder = project.folder / "disk"
-    folder.mkdir()
-
-    def mount(options):
-        return subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)],
-            capture_output=True, check=False,
-        ).returncode  # fmt: skip
-
-    if os.geteuid() != 0 or mount("size=64k") != 0:
-        pytest.skip("only root can mount a small disk, and not in every container")
-    yield mount
-    subprocess.run(["umount", str(folder)], check=True)
-
-
 def on_disk(project, **changes):
     """Paraphrasing with cache and output on the small disk."""
     arguments = paraphrase_arguments(project, **changes)
@@ -247,7 +228,7 @@ def test_a_full_disk_stops_with_the_files_name_and_loses_nothing(project, small_
     kept = [read_table(path)["key"].to_pylist() for path in store.iterdir()]
     made = project.work()
 
-    assert small_disk("remount,size=16m") == 0
+    assert small_disk.mount("remount,size=16m")
     assert project.run("pteb-eval", *arguments).status == 0
     again = project.work() - made
     assert not {("answer", key) for keys in kept for key in keys} & set(again)
@@ -255,7 +236,7 @@ def test_a_full_disk_stops_with_the_files_name_and_loses_nothing(project, small_
 
 
 def test_a_folder_that_cannot_be_written(project, small_disk):
-    assert small_disk("remount,ro") == 0
+    assert small_disk.mount("remount,ro")
     fails(
         project, r"disk/.*: the file system is read-only: choose a results folder", "pteb-eval",
         *on_disk(project),

@@ -48,3 +48,4 @@ rule tables:
         rules.test.output,
         rules.rank.output,
         flow.validation_tables(),
+        flow.files_on_the_way(),

@@ -1,6 +1,7 @@
 """The verbs for people: run, plan, list, show."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -36,7 +37,7 @@ def run(
         )
     command = [sys.executable, "-m", "snakemake", "--cores", str(cores or os.cpu_count() or 1)]
     command += ["--configfile", str(config), *(["-n"] if dry_run else []), *(arguments or [])]
-    status = subprocess.run(command, check=False).returncode
+    status = _wait_for(command)
     while status == 0 and not dry_run and loaded.runs == "auto":
         layout = Layout(Path("results") / loaded.name)
         before, after = add_runs(layout, loaded.max_runs, loaded.statistics.confidence)
@@ -44,10 +45,18 @@ def run(
             typer.echo(f"runs: auto stays at {before}")
             break
         typer.echo(f"runs: auto goes from {before} to {after}")
-        status = subprocess.run(command, check=False).returncode
+        status = _wait_for(command)
     if status == 0 and not dry_run and loaded.generators:
         typer.echo(f"Report: {Path('results') / loaded.name / 'report.html'}")
     raise typer.Exit(status)
+
+
+def _wait_for(command: list[str]) -> int:
+    """Run Snakemake, which must end by itself when told to, or its folder stays locked."""
+    with subprocess.Popen(command) as snakemake:
+        signal.signal(signal.SIGINT, lambda number, frame: None)  # a terminal tells both
+        signal.signal(signal.SIGTERM, lambda number, frame: snakemake.terminate())
+        return snakemake.wait()
 
 
 def plan(

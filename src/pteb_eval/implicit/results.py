@@ -14,7 +14,7 @@ from pteb_eval.implicit.catalogue import GROUPS, LEVELS, datasets, entry, resour
 from pteb_eval.implicit.figure import draw
 from pteb_eval.layout import Layout
 from pteb_eval.store import provenance_of, read_table, write_text
-from pteb_eval.tables import write_tables
+from pteb_eval.tables import read_csv, write_tables
 
 BASELINE = "bag-of-tokens"
 RESULT_COLUMNS = [
@@ -86,7 +86,7 @@ def run(settings: dict[str, Any], root: Path) -> None:
     write_tables(table, layout.table("implicit"), AS_PERCENT)
     draw(table, layout)
     if settings["reworded"]:
-        summary = pd.read_csv(layout.table("summary"), dtype={"subset": str})
+        summary = read_csv(layout.table("summary"), dtype={"subset": str})
         drops = delta_table(summary, settings["tasks"])
         write_tables(drops, layout.table("implicit_delta"), DELTA_AS_PERCENT)
 

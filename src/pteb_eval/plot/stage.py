@@ -14,6 +14,7 @@ from pteb_eval.plot.original_vs_pteb import original_vs_pteb
 from pteb_eval.plot.paraphrasers import paraphrasers
 from pteb_eval.plot.rank_changes import rank_changes
 from pteb_eval.store import atomic_path
+from pteb_eval.tables import read_csv
 
 STYLE = Path(__file__).with_name("pteb.mplstyle")
 MOST_PIXELS = 30_000  # high: a run of many tasks has a long figure, and matplotlib has a limit
@@ -38,7 +39,7 @@ def run(settings: dict[str, Any], root: Path) -> None:
     layout = Layout(root)
 
     def table(name: str) -> pd.DataFrame:
-        return pd.read_csv(layout.table(name), dtype={"subset": str})
+        return read_csv(layout.table(name), dtype={"subset": str})
 
     drawings: dict[str, Callable[[], Any]] = {
         "original_vs_pteb": lambda: original_vs_pteb(table("summary"), table("scores")),

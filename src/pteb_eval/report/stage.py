@@ -24,7 +24,7 @@ from pteb_eval.provenance import library_versions
 from pteb_eval.statistics.drift import judge_verdict, marked_summary
 from pteb_eval.statistics.stage import AS_PERCENT
 from pteb_eval.store import provenance_of, read_table, write_text
-from pteb_eval.tables import rounded
+from pteb_eval.tables import read_csv, rounded
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 EXAMPLES = 10
@@ -109,7 +109,7 @@ def run(settings: dict[str, Any], root: Path) -> None:
 
 
 def _read(layout: Layout, table: str) -> pd.DataFrame:
-    return pd.read_csv(layout.table(table), dtype={"subset": str}, keep_default_na=True)
+    return read_csv(layout.table(table), dtype={"subset": str}, keep_default_na=True)
 
 
 def _names(entries: list[dict[str, Any]]) -> list[str]:

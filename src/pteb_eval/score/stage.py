@@ -16,6 +16,7 @@ from pteb_eval.score.instances import INSTANCES, instance_rows
 from pteb_eval.score.serving import ServingEncoder
 from pteb_eval.score.surface import SURFACE, surface_rows
 from pteb_eval.store import provenance_of, read_table, write_table, write_text
+from pteb_eval.store.files import disk_errors
 from pteb_eval.tasks import Instance
 from pteb_eval.variants import Variants, load_variants
 
@@ -50,7 +51,8 @@ class Evaluation:
             counts[where] = counts.get(where, 0) + 1
         scores: dict[str, Mapping[str, Any]] = {}
         for split in task.eval_splits:
-            with tempfile.TemporaryDirectory() as predictions:
+            temporary = Path(tempfile.gettempdir())
+            with disk_errors(temporary), tempfile.TemporaryDirectory() as predictions:
                 scores[split] = task.evaluate(
                     self.encoder,
                     split=split,

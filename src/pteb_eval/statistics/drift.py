@@ -14,7 +14,7 @@ from pteb_eval.statistics.bootstrap import Interval
 from pteb_eval.statistics.measured import Analyzed, Measured, analyze, measured
 from pteb_eval.statistics.statistic import Array
 from pteb_eval.store import read_table
-from pteb_eval.tables import rounded
+from pteb_eval.tables import read_csv, rounded
 
 DRIFT_COLUMNS = [
     "model", "generator", "task", "task_type", "subset", "metric", "judge", "verdict", "min_judge",
@@ -36,7 +36,7 @@ def judge_verdict(layout: Layout, judge: str, validated: bool) -> str:
     """`reliable`, `not reliable`, or `not validated`."""
     if not validated:
         return NOT_VALIDATED
-    table = pd.read_csv(layout.table("judge_validation"))
+    table = read_csv(layout.table("judge_validation"))
     return str(table.loc[table["judge"] == judge, "verdict"].iloc[0])
 
 

@@ -1,13 +1,14 @@
 """Files that appear whole or not at all."""
 
 import errno
+import hashlib
 import json
 import os
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,6 +16,8 @@ import pyarrow.parquet as pq
 from pteb_eval.errors import UserError
 
 PROVENANCE_KEY = b"pteb_eval"
+_SEAL, _SEAL_SIZE = b"pteb-eval footer", 16 + 32  # the word, then the footer's SHA-256
+_END = 8  # bytes: the footer's length, then PAR1
 SCHEMA_VERSION = 1
 
 _DISK_ERRORS = {
@@ -60,7 +63,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
 def write_table(
     path: Path, table: pa.Table, provenance: Mapping[str, Any], row_group_size: int | None = None
 ) -> None:
-    """Write a table as Parquet (zstd, page checksums), its provenance in the file's metadata."""
+    """Write a table as Parquet (zstd, checksums), its provenance in the file's metadata."""
     own = {"schema_version": SCHEMA_VERSION, "n_rows": table.num_rows}
     stamp = json.dumps({**provenance, **own}, sort_keys=True)
     table = table.replace_schema_metadata({PROVENANCE_KEY: stamp.encode()})
@@ -72,6 +75,39 @@ def write_table(
             write_page_checksum=True,
             row_group_size=row_group_size,
         )
+        _seal(temporary)
+
+
+def _seal(path: Path) -> None:
+    """Put the footer's digest before the footer, where Parquet leaves room for what it ignores.
+
+    Pages have checksums, but the footer has none: a flipped bit there renames a column, changes
+    the provenance or what a page means.
+    """
+    with path.open("r+b") as file:
+        start, footer = _footer(file)
+        file.seek(start)
+        file.write(_SEAL + hashlib.sha256(footer).digest() + footer)
+
+
+def _footer(file: BinaryIO) -> tuple[int, bytes]:
+    """Where a Parquet file's footer begins, and all from there to the end of the file."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - _END))
+    length = int.from_bytes(file.read(4), "little") + _END
+    if length > size:
+        raise pa.ArrowInvalid("it is cut off")
+    return file.seek(-length, os.SEEK_END), file.read()
+
+
+def _check_seal(path: Path) -> None:
+    with path.open("rb") as file:
+        start, footer = _footer(file)
+        file.seek(max(0, start - _SEAL_SIZE))
+        seal = file.read(min(start, _SEAL_SIZE))
+    is_sealed = seal.startswith(_SEAL)  # files of earlier versions are not
+    if is_sealed and seal.removeprefix(_SEAL) != hashlib.sha256(footer).digest():
+        raise pa.ArrowInvalid("the footer does not fit its checksum")
 
 
 def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
@@ -97,6 +133,8 @@ def read_batches(path: Path, column: str, batch_size: int) -> Iterator[pa.Array]
     Raises:
         UserError: if the column is damaged.
     """
+    with _damage(path):
+        _check_seal(path)
     with _damage(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
         n_rows = 0
         for batch in file.iter_batches(batch_size, columns=[column]):
@@ -126,6 +164,7 @@ def read_checked(path: Path, columns: list[str] | None) -> pa.Table:
     Raises:
         OSError, pa.ArrowException: if the file is missing or damaged.
     """
+    _check_seal(path)
     table = pq.read_table(path, columns=columns, page_checksum_verification=True)
     _check_rows(table.schema, table.num_rows)
     return table

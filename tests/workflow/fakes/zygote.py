@@ -1,7 +1,8 @@
 """Forks `pteb-eval` and Snakemake from a process that has imported the heavy libraries already.
 
 Importing mteb takes five seconds, and a workflow of forty jobs would do it forty times. The package
-itself is imported after the fork, from the PYTHONPATH of the call.
+itself is imported after the fork, from the PYTHONPATH of the call. A program leads a process group
+of its own, and ends at once when its caller does: whoever kills a workflow kills its jobs.
 
     python zygote.py SOCKET                      the server
     python zygote.py SOCKET pteb-eval ARGUMENTS  a call, as the jobs of a workflow make it
@@ -9,12 +10,15 @@ itself is imported after the fork, from the PYTHONPATH of the call.
 Programs are `snakemake`, `pteb-eval` with the stand-ins of this folder, and `real-pteb-eval`.
 """
 
+import contextlib
 import json
 import os
 import runpy
+import select
 import signal
 import socket
 import sys
+import tempfile
 from pathlib import Path
 
 FAKED = Path(__file__).with_name("pteb_eval_faked.py")
@@ -30,6 +34,12 @@ def call(address, program, arguments, cwd, env, stdout, stderr, on_start=lambda 
         with connection.makefile("r") as answers:
             on_start(int(answers.readline()))
             return int(answers.readline())
+
+
+def forward_signals(pid):
+    """The caller stands for the program: what it is told is meant for that."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, frame: os.kill(pid, number))
 
 
 def serve(address):
@@ -59,11 +69,18 @@ def _handle(connection):
     with connection.makefile("rb") as file:
         program, arguments, cwd, env = json.loads(file.read(int.from_bytes(head, "big")))
     if (pid := os.fork()) == 0:
+        os.setpgid(0, 0)
         connection.close()
         _work(program, arguments, cwd, env, descriptors)
+    with contextlib.suppress(PermissionError):  # it has done so itself, and more
+        os.setpgid(pid, pid)
     connection.sendall(f"{pid}\n".encode())
+    ended = os.pidfd_open(pid)
+    if ended not in select.select([ended, connection], [], [])[0]:
+        os.killpg(pid, signal.SIGKILL)
     _, status = os.waitpid(pid, 0)
-    connection.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
+    with contextlib.suppress(BrokenPipeError):
+        connection.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
 
 
 def _work(program, arguments, cwd, env, descriptors):
@@ -72,6 +89,7 @@ def _work(program, arguments, cwd, env, descriptors):
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)
+    tempfile.tempdir = None  # a library may have asked before the fork
     sys.path[:0] = env["PYTHONPATH"].split(os.pathsep)
     sys.argv = [program, *arguments]
     status = 1
@@ -102,5 +120,6 @@ def _work(program, arguments, cwd, env, descriptors):
 if __name__ == "__main__":
     if sys.argv[2:]:
         program, *arguments = sys.argv[2:]
-        sys.exit(call(sys.argv[1], program, arguments, Path.cwd(), dict(os.environ), 1, 2) % 256)
+        given = (program, arguments, Path.cwd(), dict(os.environ), 1, 2)
+        sys.exit(call(sys.argv[1], *given, on_start=forward_signals) % 256)
     serve(sys.argv[1])

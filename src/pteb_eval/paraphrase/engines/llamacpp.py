@@ -106,23 +106,22 @@ class LlamaCppEngine:
     def generate(self, requests: Sequence[Request]) -> Iterator[Completion]:
         """Yield the completions as they finish; `parallel` requests are in flight."""
         waiting = iter(requests)
-        with ThreadPoolExecutor(self.parallel) as pool:
-            # A short queue: whoever stops iterating waits for these few only.
-            running: set[Future[Completion]] = {
-                pool.submit(self._complete, request)
-                for request in islice(waiting, 2 * self.parallel)
-            }
-            try:
-                while running:
-                    done, running = wait(running, return_when=FIRST_COMPLETED)
-                    running |= {
-                        pool.submit(self._complete, request)
-                        for request in islice(waiting, len(done))
-                    }
-                    for future in done:
-                        yield future.result()
-            finally:
-                pool.shutdown(cancel_futures=True)
+        pool = ThreadPoolExecutor(self.parallel)
+        # A short queue: whoever stops iterating leaves these few unanswered only.
+        running: set[Future[Completion]] = {
+            pool.submit(self._complete, request) for request in islice(waiting, 2 * self.parallel)
+        }
+        try:
+            while running:
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                running |= {
+                    pool.submit(self._complete, request) for request in islice(waiting, len(done))
+                }
+                for future in done:
+                    yield future.result()
+        finally:
+            # Without waiting for what is in the making: a stopped job has finished answers to keep.
+            pool.shutdown(wait=False, cancel_futures=True)
 
     @property
     def base_url(self) -> str:

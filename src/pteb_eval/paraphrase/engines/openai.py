@@ -17,6 +17,7 @@ from tenacity import (
     RetryCallState,
     retry_if_exception_type,
     stop_after_attempt,
+    stop_after_delay,
     wait_random_exponential,
 )
 
@@ -27,6 +28,7 @@ from pteb_eval.paraphrase.engines.wire import Server
 logger = logging.getLogger(__name__)
 
 LONGEST_WAIT = 600.0  # seconds, whatever a server's Retry-After says
+LEAST_UNANSWERED = 8  # requests given up in a row before the server counts as gone
 _TRY_AGAIN = {408, 409, 425, 429}
 _TOO_LONG = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum context length|context (?:size|window)"
@@ -79,7 +81,8 @@ class OpenAIEngine:
             stop, seed and max_tokens exist there, and choices go as a JSON schema.
         concurrency: requests in flight.
         timeout: seconds that the server may be silent during one request.
-        attempts: tries per request before its completion is an error.
+        attempts: tries per request, at the least, before its completion is an error.
+        patience: seconds for which it is tried, at the least: a server's restart loses nothing.
         api_key_env: name of the environment variable that holds the key; no key if None.
         prices: cost of a million tokens, `prompt` and `completion`.
         extra_body: further fields of every request; a field set to None is left out.
@@ -97,6 +100,7 @@ class OpenAIEngine:
         concurrency: Annotated[int, Field(ge=1)] = 16,
         timeout: Annotated[float, Field(gt=0)] = 300.0,
         attempts: Annotated[int, Field(ge=1)] = 6,
+        patience: Annotated[float, Field(ge=0)] = 180.0,
         api_key_env: str | None = None,
         prices: Mapping[str, float] | None = None,
         extra_body: Mapping[str, Any] | None = None,
@@ -111,11 +115,13 @@ class OpenAIEngine:
         self.concurrency = concurrency
         self.timeout = timeout
         self.attempts = attempts
+        self.patience = patience
         self.api_key_env = api_key_env
         self.prices = dict(prices or {})
         self.extra_body = dict(extra_body or {})
         self.usage = Usage()
         self._key = ""
+        self._unanswered = 0
 
     def identity(self) -> dict[str, Any]:
         """What changes an answer; two addresses of one model count as the same."""
@@ -139,6 +145,7 @@ class OpenAIEngine:
 
         self._key = self._read_key()
         self.usage = Usage()
+        self._unanswered = 0
         try:
             with httpx.Client(headers=self._headers(), timeout=30.0) as client:
                 answer = client.get(f"{self.base_url}/models")
@@ -156,7 +163,11 @@ class OpenAIEngine:
         logger.info("%s: %s", self.model, asdict(self.usage))
 
     def generate(self, requests: Sequence[Request]) -> Iterator[Completion]:
-        """Yield the completions as they finish; `concurrency` requests are in flight."""
+        """Yield the completions as they finish; `concurrency` requests are in flight.
+
+        Raises:
+            UserError: if the key is refused, or the server answers nothing any more.
+        """
         from anyio.from_thread import start_blocking_portal
 
         done: queue.SimpleQueue[Completion | Exception | None] = queue.SimpleQueue()
@@ -201,7 +212,7 @@ class OpenAIEngine:
     async def _complete(self, client: Any, request: Request) -> Completion:
         retries = AsyncRetrying(
             retry=retry_if_exception_type(_Failure),
-            stop=stop_after_attempt(self.attempts),
+            stop=stop_after_attempt(self.attempts) & stop_after_delay(self.patience),
             wait=_wait,
             reraise=True,
         )
@@ -209,9 +220,25 @@ class OpenAIEngine:
             return await retries(self._ask, client, request)
         except (_Failure, _Refused) as error:
             line = self._redacted(str(error))
-            if isinstance(error, _Refused) and _TOO_LONG.search(line):
+            if isinstance(error, _Failure):
+                self._count_unanswered(line)
+            elif _TOO_LONG.search(line):
                 return Completion(request.key, "", "prompt_too_long", error=line)
             return Completion(request.key, "", "error", error=line)
+
+    def _count_unanswered(self, line: str) -> None:
+        """One request that fails is an error of its own; many in a row are a server that is gone.
+
+        Raises:
+            UserError: in place of hours of waiting for each request that is left.
+        """
+        self._unanswered += 1
+        if self._unanswered >= max(self.concurrency, LEAST_UNANSWERED):
+            raise UserError(
+                f"{self.base_url}: {self._unanswered} requests in a row were given up, each after "
+                f"{self.attempts} tries and {self.patience:g} s or more (last: {line}). What "
+                "finished is kept: look after the server and run again"
+            )
 
     async def _ask(self, client: Any, request: Request) -> Completion:
         """One exchange.
@@ -245,6 +272,7 @@ class OpenAIEngine:
     def _taken(self, request: Request, answer: Any) -> Completion:
         completion = wire.completion(request, answer, self.prompt_kind, self.server)
         completion = replace(completion, text=self._redacted(completion.text))
+        self._unanswered = 0
         self.usage.responses += 1
         self.usage.prompt_tokens += completion.n_prompt_tokens
         self.usage.completion_tokens += completion.n_tokens
