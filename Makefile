@@ -11,7 +11,7 @@ DEV := $(VENV)/.installed-dev
 # Snakemake and the jobs find the environment's programs first.
 export PATH := $(abspath $(BIN)):$(PATH)
 
-.PHONY: help demo test lint types unit workflow test-vllm test-slurm clean
+.PHONY: help demo test lint types unit workflow test-vllm test-slurm constraints clean
 
 help:
 	@echo "make demo      set up, run config/demo.yaml for real, say where the report is"
@@ -19,6 +19,7 @@ help:
 	@echo "make lint | types | unit | workflow    parts of make test"
 	@echo "make test-vllm   set up vLLM's CPU build beside, test its engine with a real model"
 	@echo "make test-slurm  test the profile on a real SLURM, where one can be started"
+	@echo "make constraints  pin what pyproject.toml asks for, and write envs/*.yaml"
 
 $(DEMO) $(DEV): $(VENV)/.installed-%: pyproject.toml envs/constraints-cpu.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -38,6 +39,7 @@ lint: $(DEV)
 	ruff check
 	ruff format --check
 	snakefmt --check Snakefile workflow
+	hadolint Dockerfile
 	snakemake --lint
 
 types: $(DEV)
@@ -62,6 +64,19 @@ test-vllm:
 # Starts a SLURM of one node: needs root, and munge and slurm-wlm as on Debian; skips without.
 test-slurm: $(DEV)
 	OMP_NUM_THREADS=1 python -m pytest tests/workflow -m slurm
+
+# Pins stay as they are where they still fit; to renew all, empty the files first. On CPUs the
+# libraries that torch brings for GPUs are left to pip.
+UV := $(BIN)/uv pip compile --quiet --no-annotate --custom-compile-command "make constraints"
+constraints: $(DEV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==0.13.9
+	$(UV) --python-version 3.11 --extra dev pyproject.toml --output-file envs/constraints-cpu.txt
+	sed -i -E '/^(cuda|nvidia|triton)/d' envs/constraints-cpu.txt
+	$(UV) --python-version 3.13 --python-platform x86_64-manylinux_2_34 \
+		--extra demo --extra gcs --extra generic --extra kubernetes --extra openai \
+		--extra review --extra s3 --extra slurm --extra vllm \
+		pyproject.toml --output-file envs/constraints-gpu.txt
+	$(BIN)/python envs/write.py
 
 clean:
 	rm -rf $(VENV) $(VENV)-vllm .snakemake .mypy_cache .ruff_cache .pytest_cache

@@ -36,7 +36,7 @@ from pteb_eval.layout import (
 )
 from pteb_eval.paraphrase.engines.packaged import is_installed
 from pteb_eval.paraphrase.prompts import load_prompt
-from pteb_eval.workflow_judges import answer_options, task_settings
+from pteb_eval.workflow_judges import answer_options, environment, task_settings
 from pteb_eval.workflow_suite import SuiteWorkflow, where_from
 
 STAGE_MODULES = {
@@ -135,6 +135,10 @@ class Workflow(SuiteWorkflow):
         """A generator's engine options, which change speed and not answers."""
         entry = self.generators[generator]
         return canonical_json({} if isinstance(entry, FrozenSet) else entry.options)
+
+    def generator_environment(self, generator: str) -> str:
+        """The environment of a generator's jobs, seen from the rules' folder."""
+        return environment(self.generators[generator])
 
     def paraphrase_sources(self, task: str, generator: str) -> list[str]:
         """What a paraphrase file is made of beside the texts: shards, or a frozen set."""

@@ -81,8 +81,7 @@ class JudgeWorkflow:
 
     def judge_environment(self, judge: str) -> str:
         """The environment of a judge's jobs, seen from the rules' folder."""
-        kind = "evaluate" if isinstance(self.judges[judge], ModelJudge) else "generate"
-        return f"../../envs/{kind}.yaml"
+        return environment(self.judges[judge])
 
     def judge_pattern(self, *, sharded: bool) -> str:
         """Wildcard pattern of the judges with, or without, shards."""
@@ -203,6 +202,14 @@ def task_settings(task: MtebTask | FileTask | ImplicitTask) -> dict[str, Any]:
     if isinstance(task, ImplicitTask):
         settings["declared"] = catalogue.entry(task.implicit).declared
     return settings
+
+
+def environment(entry: Generator | FrozenSet | LlmJudge | ModelJudge) -> str:
+    """The environment file of the jobs of a generator or judge, seen from the rules' folder."""
+    if isinstance(entry, ModelJudge):
+        return "../../envs/evaluate.yaml"
+    is_vllm = not isinstance(entry, FrozenSet) and entry.engine == "vllm"
+    return f"../../envs/{'vllm' if is_vllm else 'generate'}.yaml"
 
 
 def answer_options(entry: Generator | LlmJudge) -> dict[str, Any]:

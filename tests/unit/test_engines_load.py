@@ -2,6 +2,9 @@
 
 import importlib.util
 import json
+import os
+import sys
+import tempfile
 
 import pytest
 
@@ -69,3 +72,17 @@ def test_a_missing_engine_names_its_extra(tmp_path):
         load_engine(SETTINGS | {"model": "org/model"}, cache_dir=tmp_path),
     ):
         pass
+
+
+def test_what_vllm_compiles_stays_on_the_node_unless_said_otherwise(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "vllm", None)  # not to be imported
+    monkeypatch.setattr(os, "environ", {"TRITON_CACHE_DIR": "/elsewhere"})
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with (
+        pytest.raises(UserError),
+        load_engine(SETTINGS | {"model": "org/model"}, cache_dir=tmp_path),
+    ):
+        pass
+    assert os.environ["TRITON_CACHE_DIR"] == "/elsewhere"
+    for name in ("VLLM_CACHE_ROOT", "FLASHINFER_WORKSPACE_BASE"):
+        assert os.environ[name].startswith(str(tmp_path)), name

@@ -143,11 +143,11 @@ class Cluster:
         except subprocess.CalledProcessError:
             return ""
 
-    def jobs(self, *states):
-        """Jobs in these states: (id, name, partition)."""
+    def jobs(self, *states, name="%k"):
+        """Jobs in these states: (id, comment, partition), or another field for the comment."""
         lines = self.call(
             "squeue", "--noheader", "--array", f"--states={','.join(states or ['all'])}",
-            "--format=%A|%k|%P",
+            f"--format=%A|{name}|%P",
         ).splitlines()  # fmt: skip
         return [tuple(line.split("|")) for line in lines]
 

@@ -89,6 +89,28 @@ def test_the_profile_gives_the_results_of_a_local_run(cluster, project, finished
     assert "Submitted array job" in result.output
 
 
+def test_the_generic_profile_gives_them_too(cluster, project, finished):
+    """With `sbatch` as the command; pairs alone, since the graph is that of the test above."""
+    pytest.importorskip("snakemake_executor_plugin_cluster_generic")
+    shutil.rmtree(project.folder / "results")
+    path = project.folder / "workflow" / "profiles" / "generic" / "config.yaml"
+    profile = yaml.safe_load(path.read_text())
+    profile |= {"latency-wait": 10, "seconds-between-status-checks": 1}
+    for rule in ("embed_original", "embed_paraphrases"):
+        profile["set-resources"][rule] = {"queue": "cpu", "gpu": 0}
+    path.write_text(yaml.safe_dump(profile))
+    target = "results/small/scores/fake-a/shuffler/pairs.parquet"
+    result = project.snakemake(
+        "--workflow-profile", "workflow/profiles/generic", "--", target,
+        **environment(project, cluster),
+    )  # fmt: skip
+    assert result.status == 0, result.output
+    assert read_table(project.folder / target) == read_table(finished.folder / target)
+    jobs = {name: partition for _, name, partition in cluster.jobs(name="%j")}
+    assert jobs["paraphrase"] == "gpu" and jobs["score_paraphrases"] == "cpu"
+    assert list((project.folder / ".snakemake" / "cluster-logs").iterdir())
+
+
 @contextmanager
 def running(project, cluster, **env):
     """Snakemake in the background, with a `pteb-eval` that ends when its job ends."""

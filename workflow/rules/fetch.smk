@@ -1,7 +1,7 @@
 # Loads a task, online if it must be, and lists its texts.
 rule fetch:
     input:
-        lambda wc: flow.data_files(wc.task),
+        lambda wc: local(flow.data_files(wc.task)),
     output:
         str(layout.texts("{task}")),
     log:
@@ -19,7 +19,7 @@ rule fetch:
 # Loads a model once, so that the nodes that embed need no network.
 rule fetch_model:
     input:
-        lambda wc: flow.model_files(wc.model),
+        lambda wc: local(flow.model_files(wc.model)),
     output:
         str(layout.model("{model}")),
     log:

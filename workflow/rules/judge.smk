@@ -143,7 +143,7 @@ rule judge_pairs:
 
 rule judge_validation:
     input:
-        published="resources/published/judges.yaml",
+        published=local("resources/published/judges.yaml"),
         pairs=flow.validation_files(),
     output:
         csv=str(layout.table("judge_validation", "csv")),
@@ -152,7 +152,7 @@ rule judge_validation:
     log:
         str(layout.log("judge", "validation")),
     conda:
-        "../../envs/report.yaml"
+        "../../envs/evaluate.yaml"
     params:
         settings=flow.validation_settings(),
         code=flow.code("judge_validation"),

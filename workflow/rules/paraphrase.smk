@@ -12,7 +12,7 @@ rule paraphrase:
     wildcard_constraints:
         generator=flow.generator_pattern("whole"),
     conda:
-        "../../envs/generate.yaml"
+        lambda wc: flow.generator_environment(wc.generator)
     # All cores: an LLM on a processor uses what there is, and two at once only slow each other.
     threads: ALL_CORES
     resources:
@@ -41,7 +41,7 @@ rule paraphrase_shard:
         generator=flow.generator_pattern("sharded"),
         shard=r"\d+-of-\d+",
     conda:
-        "../../envs/generate.yaml"
+        lambda wc: flow.generator_environment(wc.generator)
     threads: ALL_CORES
     resources:
         gpu=1,
@@ -67,7 +67,7 @@ rule paraphrase_parts:
     wildcard_constraints:
         generator=flow.generator_pattern("sharded", "frozen"),
     conda:
-        "../../envs/generate.yaml"
+        lambda wc: flow.generator_environment(wc.generator)
     params:
         settings=lambda wc: flow.paraphrase_settings(wc.task, wc.generator),
         step=PARAPHRASE_STEP,

@@ -1,4 +1,4 @@
-# Figures, and the page that shows everything.
+# Figures, and the page that shows everything. Small jobs: what fails once fails again.
 rule plot:
     input:
         rules.tables.input,
@@ -6,14 +6,15 @@ rule plot:
         flow.figures(),
     log:
         str(layout.log("plot")),
+    retries: 0
     conda:
         "../../envs/report.yaml"
     params:
         settings=flow.plot_settings(),
         code=flow.code("plot"),
-        run=flow.config.name,
+        root=subpath(output[0], ancestor=2),
     shell:
-        "pteb-eval plot --settings {params.settings:q} --root results/{params.run:q} --log {log:q}"
+        "pteb-eval plot --settings {params.settings:q} --root {params.root:q} --log {log:q}"
 
 
 rule figures:
@@ -27,19 +28,20 @@ rule report:
         rules.plot.output,
         flow.paraphrase_files(),
         flow.texts_files(),
-        flow.review_tables(),
+        local(flow.review_tables()),
     output:
         str(layout.report),
     log:
         str(layout.log("report")),
+    retries: 0
     conda:
         "../../envs/report.yaml"
     params:
         settings=flow.report_settings(),
         code=flow.code("report"),
-        run=flow.config.name,
+        root=subpath(output[0], parent=True),
     shell:
-        "pteb-eval report --settings {params.settings:q} --root results/{params.run:q} --log {log:q}"
+        "pteb-eval report --settings {params.settings:q} --root {params.root:q} --log {log:q}"
 
 
 # Results on the implicit suite, in its benchmark's layout, with the published averages beside.
@@ -50,12 +52,13 @@ rule report_suite:
         flow.suite_files(),
     log:
         str(layout.log("report", "suite")),
+    retries: 0
     conda:
         "../../envs/report.yaml"
     params:
         settings=flow.suite_settings(),
         code=flow.code("suite"),
-        run=flow.config.name,
+        root=subpath(output[0], ancestor=3),
     shell:
-        "pteb-eval report --suite --settings {params.settings:q} --root results/{params.run:q} "
+        "pteb-eval report --suite --settings {params.settings:q} --root {params.root:q} "
         "--log {log:q}"

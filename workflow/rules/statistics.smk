@@ -18,9 +18,9 @@ rule test:
     params:
         settings=flow.test_settings(),
         code=flow.code("test"),
-        run=flow.config.name,
+        root=subpath(output[0], ancestor=2),
     shell:
-        "pteb-eval test --settings {params.settings:q} --root results/{params.run:q} --log {log:q}"
+        "pteb-eval test --settings {params.settings:q} --root {params.root:q} --log {log:q}"
 
 
 # The order of the models before and after rewording.
@@ -38,9 +38,9 @@ rule rank:
     params:
         settings=flow.rank_settings(),
         code=flow.code("rank"),
-        run=flow.config.name,
+        root=subpath(output[0], ancestor=2),
     shell:
-        "pteb-eval rank --settings {params.settings:q} --root results/{params.run:q} --log {log:q}"
+        "pteb-eval rank --settings {params.settings:q} --root {params.root:q} --log {log:q}"
 
 
 rule tables:

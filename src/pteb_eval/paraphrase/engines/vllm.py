@@ -87,9 +87,9 @@ class VllmEngine:
                 not theirs, or the model cannot be loaded.
         """
         # Engines that share a compile cache on a shared file system corrupt it.
-        os.environ.setdefault(
-            "VLLM_CACHE_ROOT", str(Path(tempfile.gettempdir()) / f"vllm-{os.getuid()}")
-        )
+        scratch = Path(tempfile.gettempdir()) / f"vllm-{os.getuid()}"
+        for name in ("VLLM_CACHE_ROOT", "TRITON_CACHE_DIR", "FLASHINFER_WORKSPACE_BASE"):
+            os.environ.setdefault(name, str(scratch))
         os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
         try:
             from vllm import LLM

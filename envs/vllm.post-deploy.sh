@@ -1,0 +1,1 @@
+generate.post-deploy.sh
