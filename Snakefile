@@ -13,6 +13,9 @@ if not workflow.overwrite_configfiles:
     configfile: "config/demo.yaml"
 
 
+report: "workflow/report/workflow.rst"
+
+
 include: "workflow/rules/common.smk"
 include: "workflow/rules/fetch.smk"
 include: "workflow/rules/paraphrase.smk"

@@ -1,5 +1,6 @@
 """Where every file of a run lies: the one place that rules, stages and documents agree on."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,8 +29,10 @@ JUDGE_TABLES = (
     "judge_agreement",
 )
 TABLE_FORMATS = ("csv", "md", "tex")
-FIGURES = ("original_vs_pteb", "rank_changes", "critical_difference", "interval_width")
+FIGURES = ("delta", "original_vs_pteb", "rank_changes", "critical_difference", "interval_width")
 JUDGE_FIGURES = ("delta_by_judge", "paraphrasers")
+CAPTION_FORMATS = ("md", "tex", "rst")
+COLUMN_SUFFIX = "_column"  # of figures as wide as one column of a two-column page
 FIGURE_FORMATS = ("pdf", "svg", "png")
 
 
@@ -148,6 +151,10 @@ class Layout:
         """A model's averages over the implicit suite."""
         return self.root / "implicit" / model / "summary.json"
 
+    def captions(self, extension: str, part: str = "") -> Path:
+        """What stands under each figure and table; `part`: `implicit` for those of the suite."""
+        return self.root / f"captions{part and '_' + part}.{extension}"
+
     @property
     def auto_runs(self) -> Path:
         """The number of runs that `runs: auto` has come to."""
@@ -161,3 +168,20 @@ class Layout:
     def log(self, *parts: str) -> Path:
         """Log of a job."""
         return self.root.joinpath("logs", *parts[:-1], f"{parts[-1]}.log")
+
+
+def figure_files(layout: Layout, names: Iterable[str]) -> list[str]:
+    """The files of figures, in both widths and all formats."""
+    return [
+        str(layout.figure(name + suffix, extension))
+        for name in names
+        for suffix in ("", COLUMN_SUFFIX)
+        for extension in FIGURE_FORMATS
+    ]
+
+
+def has_caption(path: Path) -> bool:
+    """Whether Snakemake's own report shows a file: a figure once, a table that is not too long."""
+    if path.parent.name == "figures":
+        return path.suffix == ".svg" and not path.stem.endswith(COLUMN_SUFFIX)
+    return path.parent.name == "tables" and path.suffix == ".csv" and path.stem != "scores"

@@ -3,12 +3,14 @@
 import hashlib
 import io
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from pteb_eval.errors import UserError
+from pteb_eval.latex import latex_table
 from pteb_eval.store import write_text
 
 _CHECKSUM = "\n<!-- SHA-256 of {name}: {digest} -->\n"  # in the Markdown file, where it is not seen
@@ -19,6 +21,7 @@ def write_tables(
     csv: Path,
     hundredfold: tuple[str, ...] = (),
     people: pd.DataFrame | None = None,
+    paper: str | None = None,
 ) -> None:
     """Write a frame beside `csv` as .csv (fractions, full precision), .md and .tex (rounded).
 
@@ -27,6 +30,7 @@ def write_tables(
         csv: path of the CSV file; the others differ in their extension.
         hundredfold: columns of scores, shown ×100 in .md and .tex.
         people: what .md and .tex show instead, all cells text; `**bold**` is bold in both.
+        paper: content of the .tex file where it is another table than the .md file's.
     """
     text = frame.to_csv(index=False)
     write_text(csv, text)
@@ -36,8 +40,8 @@ def write_tables(
         csv.with_suffix(".md"),
         shown.to_markdown(index=False, disable_numparse=people is not None) + "\n" + checksum,
     )
-    latex = shown.rename(columns=_latex).map(_latex)
-    write_text(csv.with_suffix(".tex"), latex.to_latex(index=False))
+    numeric = list(frame.select_dtypes(["number", "bool"]).columns)
+    write_text(csv.with_suffix(".tex"), latex_table(shown, numeric) if paper is None else paper)
 
 
 def read_csv(csv: Path, **options: Any) -> pd.DataFrame:
@@ -65,11 +69,6 @@ def _digest(raw: bytes) -> str:
     return hashlib.sha256(raw).hexdigest()
 
 
-def _latex(text: str) -> str:
-    text = text.replace("_", r"\_").replace("%", r"\%").replace("ρ", r"$\rho$")
-    return re.sub(r"\*\*(.+?)\*\*", r"\\textbf{\1}", text)
-
-
 def rounded(frame: pd.DataFrame, hundredfold: tuple[str, ...] = ()) -> pd.DataFrame:
     """The frame as people read it: strings; scores ×100 with two digits, p-values with three."""
     shown = pd.DataFrame(index=frame.index)
@@ -82,6 +81,26 @@ def rounded(frame: pd.DataFrame, hundredfold: tuple[str, ...] = ()) -> pd.DataFr
         else:
             shown[name] = ["" if pd.isna(value) else str(value) for value in column]
     return shown
+
+
+def bold_best(texts: Sequence[str], values: Sequence[float], *, largest: bool = True) -> list[str]:
+    """Texts with `**` about the best; all that read the same as the best are bold.
+
+    Args:
+        texts: the values as they are shown.
+        values: numbers; NaN is never the best.
+        largest: whether the largest is the best.
+    """
+    known = [value for value in values if pd.notna(value)]
+    if not known:
+        return list(texts)
+    best = texts[list(values).index(max(known) if largest else min(known))]
+    return [f"**{text}**" if text == best else text for text in texts]
+
+
+def signed(value: float, digits: int) -> str:
+    """A difference with its sign; what rounds to zero is +0."""
+    return f"{round(value, digits) + 0.0:+.{digits}f}"
 
 
 def _number(value: float, digits: int) -> str:

@@ -25,13 +25,14 @@ from pteb_eval.fingerprint import fingerprint
 from pteb_eval.ids import canonical_json
 from pteb_eval.implicit import catalogue
 from pteb_eval.layout import (
-    FIGURE_FORMATS,
+    CAPTION_FORMATS,
     FIGURES,
     JUDGE_FIGURES,
     RANK_TABLES,
     REVIEW_TABLES,
     TABLE_FORMATS,
     TEST_TABLES,
+    figure_files,
     judge_tables,
 )
 from pteb_eval.paraphrase.engines.packaged import is_installed
@@ -220,11 +221,21 @@ class Workflow(SuiteWorkflow):
         return canonical_json(self.config.model_dump(mode="json") | {"runs": self.runs})
 
     def plot_settings(self) -> str:
-        """Settings of `plot`."""
-        return canonical_json({"figures": self._figure_names()})
+        """Settings of `plot`: what is drawn, and what the captions say of it."""
+        return canonical_json(
+            {
+                "figures": self._figure_names(),
+                "tables": self._table_names(),
+                "statistics": self.config.statistics.model_dump(mode="json"),
+                "on_failure": self.config.on_failure,
+            }
+        )
 
     def _figure_names(self) -> list[str]:
         return [*FIGURES, *(JUDGE_FIGURES if self.judges else ())]
+
+    def _table_names(self) -> list[str]:
+        return [*TEST_TABLES, *RANK_TABLES, *judge_tables(len(self.judges), bool(self.gold))]
 
     # Files
 
@@ -254,7 +265,7 @@ class Workflow(SuiteWorkflow):
         """What a run is for: all tables and figures; without generators the originals alone."""
         files = self.mteb_results() + self.suite_files()
         if self.generators:
-            files += self.tables() + self.figures() + [str(self.layout.report)]
+            files += self.tables() + self.figures() + self.captions() + [str(self.layout.report)]
         return files
 
     def data_files(self, task: str) -> list[str]:
@@ -320,9 +331,7 @@ class Workflow(SuiteWorkflow):
 
     def tables(self, names: Iterable[str] | None = None) -> list[str]:
         """Tables, unless some are named all, in all formats."""
-        if names is None:
-            judged = judge_tables(len(self.judges), bool(self.gold))
-            names = [*TEST_TABLES, *RANK_TABLES, *judged]
+        names = self._table_names() if names is None else names
         return [str(self.layout.table(table, ext)) for table in names for ext in TABLE_FORMATS]
 
     def review_tables(self) -> list[str]:
@@ -335,9 +344,12 @@ class Workflow(SuiteWorkflow):
         return [*TEST_TABLES, *judge_tables(len(self.judges), validated=False)]
 
     def figures(self) -> list[str]:
-        """All figures in all formats."""
-        names = self._figure_names()
-        return [str(self.layout.figure(name, ext)) for name in names for ext in FIGURE_FORMATS]
+        """All figures in both widths and all formats."""
+        return figure_files(self.layout, self._figure_names())
+
+    def captions(self) -> list[str]:
+        """Captions of all figures and tables but those of the suite."""
+        return [str(self.layout.captions(ext)) for ext in CAPTION_FORMATS]
 
     def _task(self, task: str) -> dict[str, Any]:
         return task_settings(self.loaded[task])

@@ -19,6 +19,8 @@ from pteb_eval.layout import TABLE_FORMATS, Layout
 from pteb_eval.paraphrase.engines.packaged import is_installed
 from pteb_eval.paraphrase.prompts import load_judge_prompt
 
+PUBLISHED = "resources/published.yaml"
+
 
 class JudgeWorkflow:
     """The part of `Workflow` that is about judges.
@@ -171,7 +173,7 @@ class JudgeWorkflow:
         if self.config.min_judge:
             files += [self.layout.judged_scores(*cell) for cell in cells]
             files += [self.layout.judged_instances(*cell) for cell in cells]
-        return [str(path) for path in files] + self.validation_tables()
+        return [str(path) for path in files] + self.validation_tables() + [PUBLISHED]
 
     def judging_files(self) -> list[str]:
         """All that is made by judges or for them."""

@@ -11,13 +11,14 @@ from pteb_eval.config.base import ORIGINAL
 from pteb_eval.ids import canonical_json
 from pteb_eval.implicit import catalogue
 from pteb_eval.layout import (
-    FIGURE_FORMATS,
+    CAPTION_FORMATS,
     SUITE_DELTA_TABLES,
     SUITE_FIGURES,
     SUITE_TABLES,
     TABLE_FORMATS,
+    figure_files,
 )
-from pteb_eval.workflow_judges import JudgeWorkflow
+from pteb_eval.workflow_judges import PUBLISHED, JudgeWorkflow
 
 
 class SuiteWorkflow(JudgeWorkflow):
@@ -44,8 +45,9 @@ class SuiteWorkflow(JudgeWorkflow):
         summaries = [layout.suite_summary(model) for model in self.models]
         names = (*SUITE_TABLES, *(SUITE_DELTA_TABLES if self.generators else ()))
         tables = [layout.table(*key) for key in product(names, TABLE_FORMATS)]
-        figures = [layout.figure(*key) for key in product(SUITE_FIGURES, FIGURE_FORMATS)]
-        return [str(path) for path in (*results, *summaries, *tables, *figures)]
+        captions = [layout.captions(ext, "implicit") for ext in CAPTION_FORMATS]
+        files = [str(path) for path in (*results, *summaries, *tables, *captions)]
+        return files + figure_files(layout, SUITE_FIGURES)
 
     def suite_sources(self) -> list[str]:
         """What the results on the implicit suite are made of."""
@@ -55,7 +57,8 @@ class SuiteWorkflow(JudgeWorkflow):
             for model, task in product(self.models, self._suite())
         ]
         drops = [self.layout.table("summary")] if self.generators else []
-        return [str(path) for path in (*texts, *scores, *drops)]
+        sources = [str(path) for path in (*texts, *scores, *drops)]
+        return [*sources, PUBLISHED] if sources else []
 
     def _suite(self) -> dict[str, ImplicitTask]:
         """The tasks of the implicit suite."""

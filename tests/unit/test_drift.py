@@ -19,6 +19,7 @@ from pteb_eval.layout import JUDGE_FIGURES, Layout
 from pteb_eval.paraphrase.stage import SCHEMA as WORDINGS
 from pteb_eval.plot import stage as plot
 from pteb_eval.plot.delta_by_judge import delta_by_judge
+from pteb_eval.plot.panels import NARROW, PAGE, WIDE
 from pteb_eval.plot.paraphrasers import paraphrasers
 from pteb_eval.score import judged
 from pteb_eval.statistics import stage
@@ -258,9 +259,31 @@ def test_paraphrasers_are_compared_on_what_all_could_reword(tmp_path):
     assert [found[name]["recommended"] for name in made] == [False, True, False, False]
     rows = paraphraser_rows(asked, layout, tmp_path, "not reliable")
     assert not any(row["recommended"] for row in rows)
-    figure = paraphrasers(pd.DataFrame(rows))
-    assert "(not reliable)" in figure.axes[0].get_ylabel()
-    assert {note.get_text() for note in figure.axes[0].texts} == set(made)
+    (figure,) = paraphrasers(pd.DataFrame(rows), NARROW, PAGE)
+    assert "(not reliable)" in figure.texts[1].get_text()
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == list(made)
+
+
+def test_published_figures_of_a_paraphraser_stand_beside(tmp_path):
+    layout = Layout(tmp_path)
+    keys = [{"text_id": "t", "run": 1}, {"text_id": "t", "run": 2}]
+    rows = [{**key, "status": "ok", "copy": False, "edit_distance": 0.5, "n_tokens": 7}
+            for key in keys]  # fmt: skip
+    for name, model in (("big", "google/gemma-3-27b-it"), ("other", "google/gemma-3-4b-it")):
+        about = {"engine": {"model": model}}
+        write_table(layout.paraphrases(name, "t"), pa.Table.from_pylist(rows, WORDINGS), about)
+        rated = pa.Table.from_pylist([{**key, "score": 4.5} for key in keys], JUDGEMENTS)
+        write_table(layout.judgements("j", name, "t"), rated, {})
+    asked = {"judges": ["j"], "generators": ["big", "other"], "tasks": ["t"]}
+    big, other = paraphraser_rows(asked, layout, tmp_path, "reliable")
+    assert (big["published_judge_mean"], big["published_edit_distance"]) == (4.23, 0.81)
+    assert big["judge_mean_difference"] == pytest.approx(0.27)
+    assert big["edit_distance_difference"] == pytest.approx(-0.31)
+    assert np.isnan([other["published_judge_mean"], other["judge_mean_difference"]]).all()
+    (figure,) = paraphrasers(pd.DataFrame([big, other]), NARROW, PAGE)
+    words = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert words == ["big (recommended)", "other", "as published"]
 
 
 def test_judges_that_say_the_same_agree(run_with_judges):
@@ -273,14 +296,20 @@ def test_judges_that_say_the_same_agree(run_with_judges):
 
 def test_the_figure_shows_each_threshold_with_what_is_left(run_with_judges):
     layout, verdict = run_with_judges
-    axis = delta_by_judge(table(layout, "drift")).axes[0]
+    (figure,) = delta_by_judge(table(layout, "drift"), WIDE, PAGE)
+    axis = figure.axes[0]
     assert [label.get_text() for label in axis.get_xticklabels()] == ["all", "3", "4.5"]
     assert [note.get_text() for note in axis.texts] == ["n = 60", "n = 60", "n = 1"]
     assert ("not reliable" in axis.get_xlabel()) == (verdict == "not reliable")
-    plot.run({"figures": JUDGE_FIGURES}, layout.root)
+    declared = settings([], [])["statistics"]
+    asked = {"figures": JUDGE_FIGURES, "tables": ["drift", "paraphrasers"], "statistics": declared}
+    plot.run(asked | {"on_failure": "exclude"}, layout.root)
+    captions = layout.captions("md").read_text()
+    assert "says that the meaning was kept. n = 1 to 60 instances." in captions
+    assert "paraphrasers_table.** Generators by the judge's ratings" in captions
     assert layout.figure("delta_by_judge").stat().st_size > 1000
-    nothing = delta_by_judge(table(layout, "drift").iloc[:1])
-    assert "set `min_judge`" in nothing.axes[0].texts[0].get_text()
+    (nothing,) = delta_by_judge(table(layout, "drift").iloc[:1], WIDE, PAGE)
+    assert "set `min_judge`" in nothing.texts[0].get_text()
 
 
 def test_without_judges_nothing_of_them_is_written(tmp_path):

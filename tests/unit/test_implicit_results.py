@@ -16,9 +16,10 @@ from pteb_eval.cli.app import app
 from pteb_eval.config import parse_config
 from pteb_eval.errors import UserError
 from pteb_eval.implicit import results
-from pteb_eval.implicit.catalogue import GROUPS, LEVELS, entries, entry, resource, scores
+from pteb_eval.implicit.catalogue import GROUPS, LEVELS, entries, entry, scores
 from pteb_eval.implicit.figure import levels
 from pteb_eval.layout import Layout
+from pteb_eval.published import published
 from pteb_eval.workflow import Workflow
 
 BAG_OF_TOKENS = {
@@ -46,9 +47,12 @@ def test_averages_are_those_of_the_published_table():
 
 
 def test_every_published_total_is_the_mean_of_seven():
-    published = pd.read_csv(resource("published.csv"))
-    total = (3 * published["utterance"] + published["speaker"] + 3 * published["society"]) / 7
-    assert (total - published["total"]).abs().max() < 0.1
+    found = published("implicit")
+    assert len(found) == 7
+    for one in found:
+        of = one.figures["average"]
+        total = (3 * of["utterance"] + of["speaker"] + 3 * of["society"]) / 7
+        assert total == pytest.approx(of["total"], abs=0.001)
 
 
 def test_what_lacks_a_task_has_no_average():
@@ -81,8 +85,21 @@ def test_ours_stand_beside_the_published_ones():
     assert published.loc["E5-Mistral", "gain"] == pytest.approx(0.749 - 0.622)
     groups = published.loc["Bag-of-tokens", list(GROUPS)].tolist()
     assert groups == pytest.approx([0.565, 0.753, 0.482])
-    figure = levels(table)
-    assert [axis.get_title() for axis in figure.axes] == list(LEVELS)
+    bag = table[table["model"] == "bag-of-tokens"].iloc[0]
+    assert bag["total_difference"] == pytest.approx(bag["total"] - 0.622)
+    assert bag["P-PRE_difference"] == pytest.approx(0)
+    assert ours.loc["other"].filter(like="published_").isna().all()
+    shown = results.shown_suite(table).set_index("model")
+    assert shown.loc["bag-of-tokens", "total"] == "62.2 (62.2, +0.0)"
+    assert shown.loc["other", "total"] == f"**{100 * ours.loc['other', 'total']:.1f}**"
+    assert shown.loc[["bag-of-tokens", "other"], "speaker"].tolist() == [
+        "**73.4** (73.4, +0.0)",
+        "**73.4**",
+    ]
+    assert shown.loc["E5-Mistral", "total"] == "74.9"
+    (figure,) = levels(table, 6.3, 100)
+    titles = [text.get_text() for text in figure.texts]
+    assert titles[::2] == list(LEVELS)
     assert len(figure.axes[1].get_yticks()) == len(table)
 
 

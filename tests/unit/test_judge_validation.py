@@ -12,13 +12,19 @@ from pteb_eval.errors import UserError
 from pteb_eval.judge import validation
 from pteb_eval.judge.stage import GOLD_SCHEMA
 from pteb_eval.paraphrase.prompts import load_judge_prompt
+from pteb_eval.published import figures_of, published
 from pteb_eval.score.judged import check_reliable
 from pteb_eval.store import write_table
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = """\
-judges:
-  - models: [good-model]
+sources: {paper: A paper}
+published:
+  - source: paper
+    table: 1
+    kind: judge
+    name: Good
+    models: [good-model]
     figures: {average: {spearman: 0.8318}, first: {spearman: 0.9, mae: 0.5}}
 """
 SETTINGS = {
@@ -136,11 +142,14 @@ def test_the_best_of_a_column_is_bold_and_published_figures_stand_beside(made, t
     assert f"**{100 * good['spearman']:.2f}**" in lines["good"]
     assert f"**{good['mae']:.2f}**" in lines["good"]
     assert "**" not in lines["bad"]
-    assert "(published 90.00)" in lines["good"] and "(published 0.50)" in lines["good"]
-    assert "83.18" in lines["good"] and "published" not in lines["bad"]
+    more = f"difference {100 * good['spearman'] - 90:+.2f}"
+    assert f"(published 90.00, {more})" in lines["good"]
+    assert f"(published 0.50, difference {good['mae'] - 0.5:+.2f})" in lines["good"]
+    assert "83.18 (" in lines["good"] and "published" not in lines["bad"]
     assert f"\\textbf{{{100 * good['spearman']:.2f}}}" in latex
     assert "**" not in latex and "ρ" not in latex
     assert good["published_spearman"] == 0.9
+    assert good["spearman_difference"] == pytest.approx(good["spearman"] - 0.9)
 
 
 def test_only_a_reliable_judge_may_filter(made, two, tmp_path):
@@ -160,9 +169,11 @@ def test_a_file_that_holds_no_published_figures(made, two, tmp_path):
 
 
 def test_the_published_figures_and_prompts_of_this_repository():
-    figures = validation._published(ROOT / "resources" / "published" / "judges.yaml")
-    assert figures["gemma-3-27b-it", "average"] == {"spearman": 0.8318}
-    assert all(0 < values["spearman"] < 1 for values in figures.values())
+    judges = published("judge", ROOT / "resources" / "published.yaml")
+    for name in ("google/gemma-3-27b-it", "Gemma3:27b", "gemma-3:27b-it"):
+        assert figures_of(judges, name) == {"average": {"spearman": 0.8318}}
+    assert figures_of(judges, "gemma-3-4b-it") == {}
+    assert all(0 < one.figures["average"]["spearman"] < 1 for one in judges)
     for path in (ROOT / "resources" / "prompts").glob("judge_*.yaml"):
         prompt = load_judge_prompt(path)
         assert prompt.name == path.stem

@@ -119,5 +119,17 @@ def test_every_kind_of_file_stands_in_the_tree():
         layout.suite_summary("<model>"),
         layout.auto_runs,
         layout.report,
+        layout.figure("<figure>_column", "{pdf,svg,png}"),
+        layout.captions("md"),
+        layout.captions("md", "implicit"),
     ]
     assert [str(path) for path in paths if f"\n  {path} " not in PAGE] == []
+
+
+def test_every_figure_and_table_has_a_caption_for_snakemake_s_report():
+    figures = (*FIGURES, *JUDGE_FIGURES, *SUITE_FIGURES)
+    tables = (*TABLES, *JUDGE_TABLES, *SUITE_TABLES, *SUITE_DELTA_TABLES)
+    wanted = {Path("figures") / f"{name}.rst" for name in figures}
+    wanted |= {Path("tables") / f"{name}.rst" for name in tables if name != "scores"}
+    folder = Path(__file__).parents[2] / "workflow" / "report"
+    assert {path.relative_to(folder) for path in folder.glob("*/*.rst")} == wanted

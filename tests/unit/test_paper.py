@@ -8,6 +8,7 @@ import pytest
 
 from pteb_eval.config import load_config
 from pteb_eval.estimates import estimated_size
+from pteb_eval.layout import FIGURES, JUDGE_FIGURES, JUDGE_TABLES, REVIEW_TABLES, TABLES
 from pteb_eval.tasks.load import task_metadata
 from pteb_eval.workflow_judges import task_settings
 
@@ -43,6 +44,19 @@ TEXTS = {
 @pytest.fixture(scope="module")
 def config():
     return load_config(ROOT / "config" / "paper.yaml")
+
+
+def test_the_paper_s_tables_and_figures_are_named_with_files_that_there_are():
+    comment = "".join(
+        line for line in (ROOT / "config" / "paper.yaml").open() if line.startswith("#")
+    )
+    there = {
+        "tables": {*TABLES, *JUDGE_TABLES, *REVIEW_TABLES},
+        "figures": {*FIGURES, *JUDGE_FIGURES},
+    }
+    named = re.findall(r"\b(tables|figures)/(\w+)", comment)
+    assert len(named) >= 8
+    assert [name for kind, name in named if name not in there[kind]] == []
 
 
 def test_protocol(config):

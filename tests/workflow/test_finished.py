@@ -2,6 +2,9 @@
 
 import csv
 import json
+import re
+import zipfile
+from pathlib import Path
 
 import pytest
 import yaml
@@ -181,3 +184,36 @@ def test_ratings_of_people_reach_the_report_and_nothing_else_is_made(project):
     assert changed == {"report.html", "report.log"}
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "What people say of the meaning" in page and "People rated 10 of the usable" in page
+
+
+def test_snakemake_s_own_report_has_figures_and_tables_with_their_captions(project, results):
+    result = project.snakemake("--report", "report.zip")
+    assert result.status == 0, result.output
+    with zipfile.ZipFile(project.folder / "report.zip") as packed:
+        page = packed.read("report/report.html").decode()
+        files = {Path(name).name for name in packed.namelist() if "/raw/" in name}
+        assert {"report.html", "delta.svg", "summary.csv", "ranking.csv"} <= files
+        assert "scores.csv" not in files and "delta_column.svg" not in files
+    assert not re.search(r"<(script|link)[^>]+(src|href)=.?https?:", page)  # opens offline
+    for category in ("Figures", "Tables", "Page"):
+        assert f'"{category}"' in page
+    said = (results / "captions.md").read_text()
+    for sentence in (
+        "n = 4 to 7 instances a task, 0 to 1 left out for a failed paraphrase.",
+        "Intervals: 95 % percentile bootstrap, 100 resamples of the instances.",
+        "p adjusted by Holm within the models on one task (m = 2), α = 0.05.",
+    ):
+        assert sentence in said
+        assert sentence in page or json.dumps(sentence)[1:-1] in page
+
+
+def test_the_summary_of_a_run_on_the_console(project):
+    result = project.run("pteb-eval", "summary", "my.yaml")
+    assert result.status == 0, result.output
+    assert result.output.startswith("Reworded by shuffler: ")
+    lines = result.output.splitlines()[3:7]
+    assert [line.split()[:2] for line in lines] == [[t, m] for t in TASKS for m in MODELS]
+    (project.folder / "results" / "small" / "tables" / "effects.csv").unlink()
+    result = project.run("pteb-eval", "summary", "my.yaml")
+    assert result.status == 2
+    assert "results/small/tables/effects.csv: not there yet (8 of 8 score" in result.output

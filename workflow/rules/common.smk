@@ -1,5 +1,6 @@
 import re
 
+from pteb_eval.snakemake_report import shown
 from pteb_eval.versions import EMBED_STEP, JUDGE_STEP, PARAPHRASE_STEP
 from pteb_eval.workflow import from_snakemake
 

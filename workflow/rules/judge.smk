@@ -143,10 +143,10 @@ rule judge_pairs:
 
 rule judge_validation:
     input:
-        published=local("resources/published/judges.yaml"),
+        published=local("resources/published.yaml"),
         pairs=flow.validation_files(),
     output:
-        csv=str(layout.table("judge_validation", "csv")),
+        csv=shown([str(layout.table("judge_validation", "csv"))]),
         md=str(layout.table("judge_validation", "md")),
         tex=str(layout.table("judge_validation", "tex")),
     log:

@@ -1,9 +1,11 @@
-# Figures, and the page that shows everything. Small jobs: what fails once fails again.
+# Figures with the captions of figures and tables, and the page that shows everything. Small jobs:
+# what fails once fails again.
 rule plot:
     input:
         rules.tables.input,
     output:
-        flow.figures(),
+        shown(flow.figures()),
+        flow.captions(),
     log:
         str(layout.log("plot")),
     retries: 0
@@ -30,7 +32,7 @@ rule report:
         flow.texts_files(),
         local(flow.review_tables()),
     output:
-        str(layout.report),
+        report(str(layout.report), caption="../report/page.rst", category="Page"),
     log:
         str(layout.log("report")),
     retries: 0
@@ -49,7 +51,7 @@ rule report_suite:
     input:
         flow.suite_sources(),
     output:
-        flow.suite_files(),
+        shown(flow.suite_files()),
     log:
         str(layout.log("report", "suite")),
     retries: 0

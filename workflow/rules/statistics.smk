@@ -10,7 +10,7 @@ rule test:
         flow.embedding_files(),
         flow.judgement_files(),
     output:
-        flow.tables(flow.test_tables()),
+        shown(flow.tables(flow.test_tables())),
     log:
         str(layout.log("test")),
     conda:
@@ -30,7 +30,7 @@ rule rank:
         flow.paraphrase_files(),
         flow.texts_files(),
     output:
-        flow.tables(RANK_TABLES),
+        shown(flow.tables(RANK_TABLES)),
     log:
         str(layout.log("rank")),
     conda:

@@ -29,7 +29,14 @@ def _options(
 ) -> None: ...
 
 
-for command in (people.run, implicit.implicit, people.plan, people.list_, people.show):
+for command in (
+    people.run,
+    people.summary,
+    implicit.implicit,
+    people.plan,
+    people.list_,
+    people.show,
+):
     app.command(name=command.__name__.rstrip("_"), rich_help_panel="For people")(command)
 app.add_typer(paraphrases.app, name="paraphrases", rich_help_panel="For people")
 app.add_typer(review.app, name="review", rich_help_panel="For people")

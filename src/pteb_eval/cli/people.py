@@ -1,4 +1,4 @@
-"""The verbs for people: run, plan, list, show."""
+"""The verbs for people: run, plan, summary, list, show."""
 
 import os
 import signal
@@ -79,6 +79,14 @@ def plan(
     typer.echo(_table(rows, HEAD))
     for note in notes:
         typer.echo(note)
+
+
+def summary(config: Config = DEMO) -> None:
+    """Print a run's main results: scores, Δ with its interval and verdict; plain when piped."""
+    from pteb_eval.config import load_config
+    from pteb_eval.console import show as print_results
+
+    print_results(load_config(config), config, sys.stdout)
 
 
 def list_(

@@ -8,13 +8,15 @@ from typing import Any
 
 import pandas as pd
 
+from pteb_eval.captions import several, write_captions
 from pteb_eval.config.base import ORIGINAL
 from pteb_eval.errors import UserError
-from pteb_eval.implicit.catalogue import GROUPS, LEVELS, datasets, entry, resource, scores
+from pteb_eval.implicit.catalogue import GROUPS, LEVELS, datasets, entry, scores
 from pteb_eval.implicit.figure import draw
 from pteb_eval.layout import Layout
+from pteb_eval.published import AVERAGE, figures_of, published
 from pteb_eval.store import provenance_of, read_table, write_text
-from pteb_eval.tables import read_csv, write_tables
+from pteb_eval.tables import bold_best, read_csv, signed, write_tables
 
 BASELINE = "bag-of-tokens"
 RESULT_COLUMNS = [
@@ -22,13 +24,16 @@ RESULT_COLUMNS = [
     "f1_macro", "f1_micro", "f1_weighted", "f1_right", "precision", "recall", "ties", "threshold",
     "best_threshold", "best_accuracy", "majority_baseline", "random_baseline", "evaluation_time",
 ]  # fmt: skip
-SUITE_COLUMNS = ["source", "model", "total", *LEVELS, *GROUPS, "gain", "tasks_missing"]
+VALUES = ("total", *LEVELS, *GROUPS)
+SUITE_COLUMNS = [
+    "source", "model", *VALUES, "gain", "tasks_missing",
+    *(f"published_{name}" for name in VALUES), *(f"{name}_difference" for name in VALUES),
+]  # fmt: skip
 DELTA_COLUMNS = [
     "model", "generator", "meaning", "task_type", "n_tasks", "original", "pteb_mean", "delta",
     "delta_ci_low", "delta_ci_high",
 ]  # fmt: skip
 DELTA_AS_PERCENT = ("original", "pteb_mean", "delta", "delta_ci_low", "delta_ci_high")
-AS_PERCENT = ("total", *LEVELS, *GROUPS, "gain")
 # Names in mteb's scores of what the columns hold, by type of task.
 _METRICS = {
     "Classification": {
@@ -83,12 +88,34 @@ def run(settings: dict[str, Any], root: Path) -> None:
         write_summary(summary, layout.suite_summary(slug))
         summaries.append(summary)
     table = suite_table(summaries)
-    write_tables(table, layout.table("implicit"), AS_PERCENT)
+    write_tables(table, layout.table("implicit"), people=shown_suite(table))
     draw(table, layout)
     if settings["reworded"]:
         summary = read_csv(layout.table("summary"), dtype={"subset": str})
         drops = delta_table(summary, settings["tasks"])
         write_tables(drops, layout.table("implicit_delta"), DELTA_AS_PERCENT)
+    write_captions(_captions(settings, table), layout, "implicit")
+
+
+def _captions(settings: dict[str, Any], table: pd.DataFrame) -> dict[str, str]:
+    of = (
+        f"{several(len(settings['models']), 'model')} and "
+        f"{several(len(settings['tasks']), 'task')} of the implicit suite in this run."
+    )
+    found = {
+        "implicit": "Averages of accuracy × 100 over the implicit suite; in brackets what was "
+        "published of the same model and the difference. Bold: the best of this run. Published "
+        f"averages of other models below. {of}",
+        "implicit_levels": "Accuracy × 100 at the three levels of the implicit suite, with "
+        f"{several(int((table['source'] == 'published').sum()), 'published average')}; dashed: a "
+        f"bag of tokens. {of}",
+    }
+    if settings["reworded"]:
+        found["implicit_delta"] = (
+            "Mean Δ × 100 on implicit tasks against all others, by type of task; intervals take "
+            f"the tasks as independent. {of}"
+        )
+    return found
 
 
 def write_summary(summary: Mapping[str, Any], path: Path) -> None:
@@ -146,7 +173,11 @@ def averages(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def suite_table(summaries: list[dict[str, Any]]) -> pd.DataFrame:
-    """Our averages and the published ones, fractions; `gain` is over the same source's baseline."""
+    """Our averages and the published ones, fractions; `gain` is over the same source's baseline.
+
+    Beside those of a model of which figures were published stand these, and ours less them.
+    """
+    known = published("implicit")
     ours = [
         {
             "source": "this run",
@@ -155,20 +186,44 @@ def suite_table(summaries: list[dict[str, Any]]) -> pd.DataFrame:
             **summary["levels"],
             **{group: summary["scores"][group] for group in GROUPS},
             "tasks_missing": len(summary["missing"]),
+            **{
+                f"published_{name}": value
+                for name, value in figures_of(known, summary["model"]).get(AVERAGE, {}).items()
+            },
         }
         for summary in summaries
     ]
-    theirs = pd.read_csv(resource("published.csv"))
-    values = [name for name in SUITE_COLUMNS if name in theirs and name != "model"]
-    theirs[values] = theirs[values] / 100
-    table = pd.concat([pd.DataFrame(ours), theirs.assign(source="published")])
+    theirs = [{"source": "published", "model": one.name, **one.figures[AVERAGE]} for one in known]
+    table = pd.DataFrame([*ours, *theirs]).reindex(columns=SUITE_COLUMNS)
+    for name in VALUES:
+        table[f"{name}_difference"] = table[name] - table[f"published_{name}"]
     for source, baseline in (("this run", BASELINE), ("published", "Bag-of-tokens")):
         own = table["source"] == source
         base = table.loc[own & (table["model"] == baseline), "total"]
         if len(base):
             table.loc[own, "gain"] = table.loc[own, "total"] - float(base.iloc[0])
     table["tasks_missing"] = table["tasks_missing"].astype("Int64")
-    return table.reindex(columns=SUITE_COLUMNS).reset_index(drop=True)
+    return table
+
+
+def shown_suite(table: pd.DataFrame) -> pd.DataFrame:
+    """The table for people, × 100: the best of this run bold, published figures in brackets."""
+    ours = table["source"] == "this run"
+    shown = table[["source", "model"]].astype(str)
+    for name in (*VALUES, "gain"):
+        texts = ["" if pd.isna(value) else f"{100 * value:.1f}" for value in table[name]]
+        best = bold_best(texts, table[name].where(ours).tolist())
+        shown[name] = [
+            bold if own else text for bold, text, own in zip(best, texts, ours, strict=True)
+        ]
+    for name in VALUES:
+        theirs, more = table[f"published_{name}"], table[f"{name}_difference"]
+        shown[name] += [
+            "" if pd.isna(other) else f" ({100 * value:.1f}, {signed(100 * other, 1)})"
+            for value, other in zip(theirs, more, strict=True)
+        ]
+    shown["tasks_missing"] = ["" if pd.isna(n) else str(n) for n in table["tasks_missing"]]
+    return shown
 
 
 def delta_table(summary: pd.DataFrame, tasks: Mapping[str, str]) -> pd.DataFrame:

@@ -7,22 +7,22 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import yaml
 
-from pteb_eval.errors import UserError
 from pteb_eval.ids import digest
 from pteb_eval.judge.verdict import NOT_RELIABLE, RELIABLE
+from pteb_eval.published import AVERAGE, figures_of
+from pteb_eval.published import published as published_of
 from pteb_eval.statistics.bootstrap import Interval, interval, resample_counts
 from pteb_eval.statistics.correlation import Spearman
 from pteb_eval.statistics.statistic import Array, Mean
 from pteb_eval.store import provenance_of, read_table
-from pteb_eval.tables import write_tables
+from pteb_eval.tables import bold_best, signed, write_tables
 
 COLUMNS = [
     "judge", "task", "subset", "n", "spearman", "spearman_ci_low", "spearman_ci_high", "mae",
-    "mae_ci_low", "mae_ci_high", "unparsable", "verdict", "published_spearman", "published_mae",
+    "mae_ci_low", "mae_ci_high", "unparsable", "verdict", "published_spearman",
+    "spearman_difference", "published_mae", "mae_difference",
 ]  # fmt: skip
-AVERAGE = "average"
 
 
 def run(settings: dict[str, Any], files: Sequence[Path], published: Path, output: Path) -> None:
@@ -35,7 +35,7 @@ def run(settings: dict[str, Any], files: Sequence[Path], published: Path, output
         published: YAML file of published figures.
         output: the CSV file; the others lie beside it.
     """
-    figures = _published(published)
+    known = published_of("judge", published)
     rows: list[dict[str, Any]] = []
     by_judge: dict[str, list[Path]] = {judge: [] for judge, _ in settings["judges"]}
     for path in files:
@@ -45,10 +45,11 @@ def run(settings: dict[str, Any], files: Sequence[Path], published: Path, output
         own = list(_rows(judge, by_judge[judge], settings))
         reliable = own[-1]["spearman"] >= settings["min_judge_spearman"]
         for row in own:
-            found = figures.get((_folded(model), row["task"]), {})
+            found = figures_of(known, model).get(row["task"], {})
             row["verdict"] = RELIABLE if reliable else NOT_RELIABLE
-            row["published_spearman"] = found.get("spearman", math.nan)
-            row["published_mae"] = found.get("mae", math.nan)
+            for name in ("spearman", "mae"):
+                row[f"published_{name}"] = found.get(name, math.nan)
+                row[f"{name}_difference"] = row[name] - row[f"published_{name}"]
         rows += own
     frame = pd.DataFrame(rows, columns=COLUMNS)
     write_tables(frame, output, people=wide(frame))
@@ -137,8 +138,8 @@ def _interval(drawn: Drawn, level: float) -> Interval:
 def wide(frame: pd.DataFrame) -> pd.DataFrame:
     """The table for people: a row a judge; Spearman × 100 and MAE of each data set side by side.
 
-    The best value of a column stands between `**`, and a published figure beside it. A published
-    average has a column of its own, since it is over the source's data sets.
+    The best value of a column stands between `**`, and a published figure with the difference
+    beside it. A published average has a column of its own, since it is over the source's data sets.
     """
     places = list(dict.fromkeys(zip(frame["task"], frame["subset"], strict=True)))
     shown: dict[str, list[str]] = {"judge": list(dict.fromkeys(frame["judge"]))}
@@ -151,9 +152,11 @@ def wide(frame: pd.DataFrame) -> pd.DataFrame:
             shown[f"{name} MAE"] = _cells(rows, "mae", 1, 2, largest=False)
     average = frame[frame["task"] == AVERAGE].set_index("judge").loc[shown["judge"]]
     if average["published_spearman"].notna().any():
-        shown["published average ρ"] = [
-            "" if pd.isna(value) else f"{100 * value:.2f}"
-            for value in average["published_spearman"]
+        shown["published average ρ (difference)"] = [
+            "" if pd.isna(value) else f"{100 * value:.2f} ({signed(100 * difference, 2)})"
+            for value, difference in zip(
+                average["published_spearman"], average["spearman_difference"], strict=True
+            )
         ]
     shown["unparsable %"] = [f"{100 * value:.1f}" for value in average["unparsable"]]
     shown["n"] = [str(value) for value in average["n"]]
@@ -162,37 +165,15 @@ def wide(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _cells(rows: pd.DataFrame, name: str, scale: int, digits: int, *, largest: bool) -> list[str]:
-    best = rows[name].max() if largest else rows[name].min()
-    cells = []
-    for row in rows.to_dict("records"):
-        value = row[name]
-        if pd.isna(value):
-            cells.append("undefined")
-            continue
-        text = f"{scale * value:.{digits}f}"
-        text = f"**{text}**" if value == best else text
-        if pd.notna(row[f"{name}_ci_low"]):
+    texts = [
+        "undefined" if pd.isna(value) else f"{scale * value:.{digits}f}" for value in rows[name]
+    ]
+    cells = bold_best(texts, rows[name].tolist(), largest=largest)
+    for place, row in enumerate(rows.to_dict("records")):
+        if pd.notna(row[name]) and pd.notna(row[f"{name}_ci_low"]):
             low, high = (scale * row[f"{name}_ci_{end}"] for end in ("low", "high"))
-            text += f" [{low:.{digits}f}, {high:.{digits}f}]"
+            cells[place] += f" [{low:.{digits}f}, {high:.{digits}f}]"
         if pd.notna(row[f"published_{name}"]) and row["task"] != AVERAGE:
-            text += f" (published {scale * row[f'published_{name}']:.{digits}f})"
-        cells.append(text)
+            theirs, more = (scale * row[key] for key in (f"published_{name}", f"{name}_difference"))
+            cells[place] += f" (published {theirs:.{digits}f}, difference {signed(more, digits)})"
     return cells
-
-
-def _published(path: Path) -> dict[tuple[str, str], dict[str, float]]:
-    """Published figures by model and data set."""
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return {
-            (_folded(name), task): values
-            for entry in content["judges"]
-            for name in entry["models"]
-            for task, values in entry["figures"].items()
-        }
-    except (OSError, yaml.YAMLError, KeyError, TypeError, AttributeError) as error:
-        raise UserError(f"{path}: no table of published figures ({error!r})") from None
-
-
-def _folded(model: str) -> str:
-    return model.lower().rpartition("/")[2]

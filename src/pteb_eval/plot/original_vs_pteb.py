@@ -1,13 +1,38 @@
 """Figure: original against PTEB score for each model, generator and task."""
 
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
-from pteb_eval.plot.panels import BLUE, GRAY, ORANGE, stacked, title
+from pteb_eval.plot.panels import (
+    BLUE,
+    GRAY,
+    LINE,
+    ORANGE,
+    Margins,
+    Panel,
+    fitted,
+    groups,
+    heading,
+    key_legend,
+    pages,
+    short_names,
+    widest,
+)
+
+KEY: list[tuple[str, dict[str, Any]]] = [
+    ("original", {"marker": "o", "ms": 5, "mfc": "none", "mec": BLUE, "linestyle": ""}),
+    ("PTEB score with the interval of Δ", {"marker": "o", "ms": 3.5, "color": ORANGE}),
+    ("single runs", {"marker": "|", "ms": 5, "color": ORANGE, "linestyle": ""}),
+]
+MOST_LABEL = 1.45
+"""Inches of a model's name."""
 
 
-def original_vs_pteb(summary: pd.DataFrame, scores: pd.DataFrame) -> Any:
+def original_vs_pteb(
+    summary: pd.DataFrame, scores: pd.DataFrame, width: float, most: float
+) -> list[Any]:
     """One panel a task, subset and generator; one line a model.
 
     The bar about the PTEB score is the bootstrap interval of Δ, laid from the original score.
@@ -16,52 +41,54 @@ def original_vs_pteb(summary: pd.DataFrame, scores: pd.DataFrame) -> Any:
     Args:
         summary: the table `summary`.
         scores: the table `scores`.
+        width: of the figure, inches.
+        most: height of a page, inches.
     """
-    panels = list(summary.groupby(["task", "subset", "generator"], sort=False))
-    figure, axes = stacked([0.15 + 0.38 * len(rows) for _, rows in panels])
     runs = scores[(scores["variant"] == "paraphrase") & (scores["metric"] == "main_score")]
-    keys = ["model", "task", "subset", "generator", "run"]
-    by_run = runs.groupby(keys)["value"].mean().reset_index()
-    for axis, ((task, subset, generator), rows) in zip(axes, panels, strict=True):
-        place = (by_run[["task", "subset", "generator"]] == [task, subset, generator]).all(axis=1)
-        _panel(axis, rows, by_run[place])
-        n = int(rows["n_instances"].iloc[0])
-        axis.set_title(f"{title(task, subset, generator)}, n = {n}")
-    handles, labels = axes[0].get_legend_handles_labels()
-    once = dict(zip(labels, handles, strict=True))
-    above = 1 + 0.28 / (0.15 + 0.38 * len(panels[0][1]))
-    axes[0].legend(
-        once.values(), once.keys(), loc="lower left", bbox_to_anchor=(0, above), ncols=3,
-        fontsize=8, borderaxespad=0,
+    keys = ["task", "subset", "generator"]
+    by_run = runs.groupby([*keys, "model", "run"])["value"].mean().reset_index()
+    drawn = dict(list(by_run.groupby(keys)))
+    names = {m: fitted(n, MOST_LABEL) for m, n in short_names(summary["model"]).items()}
+    panels = [
+        Panel(
+            heading(*key, f", n = {int(rows['n_instances'].iloc[0])}"),
+            LINE * max(3, 1.25 * len(rows)),
+            partial(_panel, rows=rows, runs=drawn[key], names=names),
+        )
+        for key, rows in groups(summary)
+    ]
+    alike = summary.groupby(keys, sort=False)["model"].agg(tuple).nunique() == 1
+    margins = Margins(0.08 + widest(names.values()), shared=alike, inner=1.25)
+    return pages(panels, width, margins, key_legend(KEY), most)
+
+
+def _panel(
+    axis: Any,
+    first: bool,
+    inside: float,
+    *,
+    rows: pd.DataFrame,
+    runs: pd.DataFrame,
+    names: dict[str, str],
+) -> None:
+    place = {model: len(rows) - 1 - number for number, model in enumerate(rows["model"])}
+    y = rows["model"].map(place)
+    original, mean, delta = 100 * rows["original"], 100 * rows["pteb_mean"], rows["delta"]
+    axis.hlines(y, original, mean, color=GRAY, zorder=1)
+    axis.scatter(
+        original, y, s=22, facecolor="none", edgecolor=BLUE, linewidths=1, zorder=4,
+        label="original",
     )  # fmt: skip
-    return figure
-
-
-def _panel(axis: Any, rows: pd.DataFrame, runs: pd.DataFrame) -> None:
-    for place, row in enumerate(rows.to_dict("records")):
-        y = len(rows) - 1 - place
-        original, mean = 100 * row["original"], 100 * row["pteb_mean"]
-        own = 100 * runs.loc[runs["model"] == row["model"], "value"]
-        axis.plot([original, mean], [y, y], color=GRAY, zorder=1)
-        axis.scatter(
-            original, y, s=75, facecolor="none", edgecolor=BLUE, linewidths=1.5, zorder=4,
-            label="original",
-        )  # fmt: skip
-        axis.errorbar(
-            mean, y, fmt="o", ms=6, color=ORANGE, capsize=3, zorder=3,
-            xerr=[[_length(100 * (row["delta_ci_high"] - row["delta"]))],
-                  [_length(100 * (row["delta"] - row["delta_ci_low"]))]],
-            label="PTEB score: mean of runs, interval of Δ",
-        )  # fmt: skip
-        axis.scatter(
-            own, [y - 0.24] * len(own), marker="|", s=42, color=ORANGE, linewidths=1.1, zorder=2,
-            label="single runs",
-        )  # fmt: skip
-    axis.set_yticks(range(len(rows)), list(reversed(rows["model"].tolist())))
-    axis.set_ylim(-0.6, len(rows) - 0.4)
-    axis.set_xlabel(f"{rows['metric'].iloc[0]} × 100")
-
-
-def _length(value: float) -> float:
-    """Length of one arm of an error bar; none where there is no interval."""
-    return max(0.0, value) if pd.notna(value) else 0.0
+    arms = [rows["delta_ci_high"] - delta, delta - rows["delta_ci_low"]]
+    axis.errorbar(
+        mean, y, fmt="o", ms=3, color=ORANGE, capsize=1.5, elinewidth=0.9, zorder=3,
+        xerr=[(100 * arm).fillna(0).clip(lower=0) for arm in arms],
+    )  # fmt: skip
+    axis.scatter(
+        100 * runs["value"], runs["model"].map(place) - 0.3, marker="|", s=9, color=ORANGE,
+        linewidths=0.7, zorder=2, label="single runs",
+    )  # fmt: skip
+    axis.set_yticks(range(len(rows)), [names[model] if first else "" for model in reversed(place)])
+    axis.set_ylim(-0.7, len(rows) - 0.4)
+    axis.locator_params(axis="x", nbins=4)
+    axis.set_xlabel(f"{rows['metric'].iloc[0]} × 100", fontsize=6)

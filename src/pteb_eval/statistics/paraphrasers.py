@@ -1,5 +1,6 @@
 """The table `paraphrasers`: which generator keeps the meaning and still says it otherwise?"""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -7,13 +8,16 @@ import pandas as pd
 
 from pteb_eval.judge.verdict import RELIABLE
 from pteb_eval.layout import Layout
+from pteb_eval.published import AVERAGE, figures_of, published
 from pteb_eval.rates import measured_rate
 from pteb_eval.store import provenance_of, read_table
 
 PARAPHRASER_COLUMNS = [
     "generator", "judge", "verdict", "n", "judge_mean", "judge_q25", "judge_median", "judge_q75",
     "kept_share", "lost_share", "edit_distance", "copy_rate", "failure_rate", "tokens_per_text",
-    "seconds_per_text", "pareto", "recommended",
+    "seconds_per_text", "pareto", "recommended", "published_judge_mean", "judge_mean_difference",
+    "published_edit_distance", "edit_distance_difference", "published_seconds_per_text",
+    "seconds_per_text_difference",
 ]  # fmt: skip
 KEPT, LOST = 4.0, 3.0
 """On the scale: nearly the same meaning, and an important detail gone."""
@@ -39,6 +43,7 @@ def paraphraser_rows(
     judge = settings["judges"][0]
     frames = {name: _paraphrases(layout, judge, name, settings["tasks"])
               for name in settings["generators"]}  # fmt: skip
+    known = published("paraphraser")
     shared = None
     for frame in frames.values():
         own = frame.index[frame["score"].notna()]
@@ -66,14 +71,25 @@ def paraphraser_rows(
                 "copy_rate": same["copy"].astype(float).mean(),
                 "failure_rate": (frame["status"] != "ok").mean(),
                 "tokens_per_text": frame["n_tokens"].mean(),
-                "seconds_per_text": 1 / rate if rate else float("nan"),
+                "seconds_per_text": 1 / rate if rate else math.nan,
             }
         )
+        rows[-1] |= _beside(rows[-1], figures_of(known, str(engine.get("model"))))
     for row in rows:
         row["pareto"] = not any(_beats(other, row) for other in rows)
     able = [row for row in rows if row["judge_mean"] >= KEPT and verdict == RELIABLE]
     best = max(able, key=lambda row: row["edit_distance"], default=None)
     return [{**row, "recommended": row is best} for row in rows]
+
+
+def _beside(row: dict[str, Any], figures: dict[str, dict[str, float]]) -> dict[str, float]:
+    """Published figures and how far the row's are from them; NaN where there are none."""
+    known = figures.get(AVERAGE, {})
+    found = {}
+    for name in ("judge_mean", "edit_distance", "seconds_per_text"):
+        found[f"published_{name}"] = known.get(name, math.nan)
+        found[f"{name}_difference"] = row[name] - found[f"published_{name}"]
+    return found
 
 
 def _beats(one: dict[str, Any], other: dict[str, Any]) -> bool:

@@ -22,6 +22,7 @@ from pteb_eval.statistics.drift import (
 )
 from pteb_eval.statistics.judges import AGREEMENT_COLUMNS, agreement_rows
 from pteb_eval.statistics.measured import Analyzed, analyze, measured
+from pteb_eval.statistics.paper_table import paper_summary
 from pteb_eval.statistics.paraphrasers import PARAPHRASER_COLUMNS, paraphraser_rows
 from pteb_eval.statistics.significance import significance
 from pteb_eval.statistics.summary import (
@@ -49,7 +50,7 @@ AS_PERCENT = (
     "delta_kept", "delta_kept_ci_low", "delta_kept_ci_high", "delta_drift", "per_point",
     "per_point_ci_low", "per_point_ci_high", "per_edit_distance", "unparsable",
     "kept_share", "lost_share", "spearman", "spearman_ci_low", "spearman_ci_high",
-    "published_spearman",
+    "published_spearman", "spearman_difference",
 )  # fmt: skip
 """Columns that tables for people show × 100."""
 
@@ -70,15 +71,16 @@ def run(settings: dict[str, Any], root: Path) -> None:
     verdicts = {judge: judge_verdict(layout, judge, settings["validated"]) for judge in judges}
     verdict = verdicts[judges[0]] if judges else ""
 
-    def write(name: str, rows: pd.DataFrame, people: pd.DataFrame | None = None) -> None:
-        write_tables(rows, layout.table(name), AS_PERCENT, people)
+    def write(name: str, rows: pd.DataFrame, *shown: Any) -> None:
+        write_tables(rows, layout.table(name), AS_PERCENT, *shown)
 
     write("scores", _scores(read_originals(settings, layout), cells))
     analyzed = [analyze(one, declared, seed) for cell in cells for one in measured(cell)]
     summaries = [summary_row(one, interval) for one, _, interval in analyzed]
     summary = pd.DataFrame(summaries, columns=SUMMARY_COLUMNS)
-    write("summary", summary, marked_summary(summary, AS_PERCENT, verdict))
     tests, effects = significance(analyzed, declared, seed)
+    people = marked_summary(summary, AS_PERCENT, verdict)
+    write("summary", summary, people, paper_summary(summary, effects))
     write("significance", tests)
     write("effects", effects)
     write("runs", _runs(analyzed, declared))
