@@ -313,6 +313,10 @@ class Workflow(SuiteWorkflow):
         ]
         return both + [str(self.layout.surface(*cell)) for cell in cells if cell[1] != ORIGINAL]
 
+    def instance_files(self) -> list[str]:
+        """The values of single instances, original and runs, that the report shows."""
+        return [str(self.layout.instances(*cell)) for cell in self.cells() if cell[1] != ORIGINAL]
+
     def embedding_files(self) -> list[str]:
         """The vectors of all cells."""
         return [str(self.layout.embeddings(*cell)) for cell in self.cells()]

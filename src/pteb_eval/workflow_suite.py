@@ -43,11 +43,19 @@ class SuiteWorkflow(JudgeWorkflow):
         layout = self.layout
         results = [layout.suite(*key) for key in product(self.models, sets, ("csv", "json"))]
         summaries = [layout.suite_summary(model) for model in self.models]
-        names = (*SUITE_TABLES, *(SUITE_DELTA_TABLES if self.generators else ()))
+        names = self._suite_tables()
         tables = [layout.table(*key) for key in product(names, TABLE_FORMATS)]
         captions = [layout.captions(ext, "implicit") for ext in CAPTION_FORMATS]
         files = [str(path) for path in (*results, *summaries, *tables, *captions)]
         return files + figure_files(layout, SUITE_FIGURES)
+
+    def suite_tables(self) -> list[str]:
+        """The suite's tables, which the report shows, if the run has tasks of it."""
+        names = self._suite_tables() if self._suite() else ()
+        return [str(self.layout.table(name)) for name in names]
+
+    def _suite_tables(self) -> tuple[str, ...]:
+        return (*SUITE_TABLES, *(SUITE_DELTA_TABLES if self.generators else ()))
 
     def suite_sources(self) -> list[str]:
         """What the results on the implicit suite are made of."""

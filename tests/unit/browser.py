@@ -19,7 +19,9 @@ for number, pipe in zip((3, 4), [fcntl.fcntl(int(n), fcntl.F_DUPFD, 10) for n in
     os.dup2(pipe, number)
 os.execv(sys.argv[3], sys.argv[3:])
 """
-KEYS = {"ArrowLeft": 37, "ArrowRight": 39, "Backspace": 8}
+KEYS = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Backspace": 8,
+        "Tab": 9, "Enter": 13, "Escape": 27}  # fmt: skip
+TYPED = {"Enter": "\r"}
 
 
 class Browser:
@@ -99,7 +101,8 @@ class Browser:
     def press(self, *keys):
         for key in keys:
             known = {"key": key, "windowsVirtualKeyCode": KEYS.get(key, ord(key[0].upper()))}
-            text = {} if key in KEYS else {"text": key}
+            typed = TYPED.get(key, "" if key in KEYS else key)
+            text = {"text": typed} if typed else {}
             self.send("Input.dispatchKeyEvent", type="keyDown", **known, **text)
             self.send("Input.dispatchKeyEvent", type="keyUp", **known)
 
@@ -115,8 +118,9 @@ class Browser:
         feature = {"name": "prefers-color-scheme", "value": scheme}
         self.send("Emulation.setEmulatedMedia", features=[feature])
 
-    def picture(self, path):
-        shot = self.send("Page.captureScreenshot", captureBeyondViewport=True)
+    def picture(self, path, beyond=True):
+        """Save a picture of the window, or of what is `beyond` it, too."""
+        shot = self.send("Page.captureScreenshot", captureBeyondViewport=beyond)
         path.write_bytes(base64.b64decode(shot["data"]))
 
     def downloads_to(self, folder):

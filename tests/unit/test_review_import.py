@@ -18,7 +18,7 @@ from scipy.stats import spearmanr
 
 from pteb_eval.cli import main
 from pteb_eval.errors import UserError
-from pteb_eval.report.stage import _meaning
+from pteb_eval.report.answer import meaning
 from pteb_eval.review.agreement import alpha, correlation, review_rows, wilson
 from pteb_eval.review.collect import collect
 from pteb_eval.review.export import export
@@ -97,9 +97,9 @@ def test_tables_by_hand(sample, tmp_path):
     for table in ("review", "review_raters"):
         assert all(flow.layout.table(table, kind).is_file() for kind in ("csv", "md", "tex"))
     back = pd.read_csv(flow.layout.table("review"))
-    assert "5 of" not in (said := _meaning(back, GENERATORS[0], TASKS[0]))
+    assert "5 of" not in (said := meaning(back, GENERATORS[0], TASKS[0]))
     assert said.startswith("People rated 6 of the usable ones: 83% keep the meaning (44% to 97%)")
-    assert "Nobody" in _meaning(back, GENERATORS[0], "another task")
+    assert "nobody" in meaning(back, GENERATORS[0], "another task")
 
 
 def test_without_a_judge_and_with_gaps(sample, tmp_path):

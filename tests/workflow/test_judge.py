@@ -53,8 +53,8 @@ def test_the_judge_is_held_against_people(finished_judged):
         (float(rows["pairs"]["spearman"]) + float(rows["BIOSSES"]["spearman"])) / 2
     )
     page = (finished_judged.results / "report.html").read_text()
-    assert "Judge reader (reliable) gives" in page
-    assert "judge validation</summary>" in page and "Nobody has checked" not in page
+    assert "judge reader (reliable) gives" in page
+    assert "Judges against people</h4>" in page and "obody has checked" not in page
 
 
 def test_the_chain_with_thresholds_shards_and_a_second_judge(judged):
@@ -85,7 +85,7 @@ def test_a_judge_that_does_not_agree_with_people_cannot_filter_and_is_marked(jud
     result = judged.snakemake("--cores", "2")
     assert result.status == 0, result.output
     assert {row["verdict"] for row in table(judged, "drift")} == {"not reliable"}
-    assert "Judge reader (not reliable) gives" in (judged.results / "report.html").read_text()
+    assert "judge reader (not reliable) gives" in (judged.results / "report.html").read_text()
     assert "(not reliable)" in (judged.results / "tables" / "summary.md").read_text()
 
     judged.configure({**strict, "min_judge": [4]})

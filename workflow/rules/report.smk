@@ -27,9 +27,11 @@ rule figures:
 rule report:
     input:
         rules.tables.input,
-        rules.plot.output,
         flow.paraphrase_files(),
         flow.texts_files(),
+        flow.instance_files(),
+        flow.judgement_files(),
+        flow.suite_tables(),
         local(flow.review_tables()),
     output:
         report(str(layout.report), caption="../report/page.rst", category="Page"),
