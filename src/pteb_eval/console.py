@@ -8,6 +8,7 @@ import pandas as pd
 
 from pteb_eval.config import Config
 from pteb_eval.errors import UserError
+from pteb_eval.tables import read_csv
 from pteb_eval.workflow import Workflow
 
 KEYS = ["generator", "task", "subset", "model"]
@@ -61,8 +62,7 @@ def _results(flow: Workflow, path: Path) -> pd.DataFrame:
                 f"are); make it with: pteb-eval run {path}"
             )
     summary, effects = (
-        pd.read_csv(flow.layout.table(name), dtype={"subset": str})
-        for name in ("summary", "effects")
+        read_csv(flow.layout.table(name), dtype={"subset": str}) for name in ("summary", "effects")
     )
     verdicts = effects.drop_duplicates(KEYS)[[*KEYS, "verdict"]]
     rows = summary.merge(verdicts, on=KEYS, how="left")
@@ -111,7 +111,7 @@ def _missing(flow: Workflow, rows: pd.DataFrame, path: Path) -> Iterator[str]:
 
 def _notes_below(flow: Workflow) -> Iterator[str]:
     table = flow.layout.table("warnings")
-    if table.is_file() and (count := len(pd.read_csv(table))):
+    if table.is_file() and (count := len(read_csv(table))):
         yield f"{count} warning{'s' if count > 1 else ''}: {table}"
     if flow.layout.report.is_file():
         yield f"Report: {flow.layout.report}"
