@@ -46,7 +46,7 @@ def starts(zygote_socket, tmp_path_factory):
             new.copy_to(fewer.folder).configure({**SMALL, "runs": 1})
             new.copy_to(whole.folder)
             for project in (fewer, whole) if ROUNDS > 1 else (whole,):
-                result = project.snakemake("--cores", str(CORES))
+                result = project.snakemake("--cores", str(CORES), FAKE_SHARD=str(SHARD))
                 assert result.status == 0, result.output
             fewer.configure(SMALL)
     return (new, fewer), whole
