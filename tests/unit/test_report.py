@@ -259,6 +259,15 @@ def test_texts_stand_nowhere_in_the_open(small):
     assert page.count(f"config:{about.digest(small.settings())[:12]}") >= 8
 
 
+def test_code_of_a_model_that_was_run_is_named(small):
+    settings = small.settings()
+    assert "was run (<code>trust_remote_code" not in page_of(small)
+    settings["models"][1]["trust_remote_code"] = True
+    stage.run(settings, small.layout.root)
+    page = small.layout.report.read_text(encoding="utf-8")
+    assert "<p>beta: code that comes with this model was run (" in page
+
+
 def test_every_chart_has_the_rows_of_every_task(small):
     tables = {name: stage._read(small.layout, name) for name in
               ("summary", "ranking", "across_tasks", "runs", "drift", "implicit")}  # fmt: skip

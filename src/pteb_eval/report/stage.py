@@ -100,6 +100,7 @@ def content(settings: dict[str, Any], layout: Layout) -> dict[str, Any]:
         },
         "tables": _shown_tables(tables, suite, verdict),
         "blocks": blocks(layout, slugs, generators, tasks, judges),
+        "trusted": [model.name for model in models if model.trust_remote_code],
         "browser": {"models": [model.name for model in models], "judges": judges},
         "most": {"most": MOST, "sample": SAMPLE, "left": LEFT_OUT, "cut": CUT},
         "signature": about.signature(settings),
