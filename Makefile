@@ -11,7 +11,7 @@ DEV := $(VENV)/.installed-dev
 # Snakemake and the jobs find the environment's programs first.
 export PATH := $(abspath $(BIN)):$(PATH)
 
-.PHONY: help demo test lint types unit workflow test-vllm test-slurm constraints clean
+.PHONY: help demo test lint types unit workflow test-vllm test-slurm test-storage constraints clean
 
 help:
 	@echo "make demo      set up, run config/demo.yaml for real, say where the report is"
@@ -19,6 +19,7 @@ help:
 	@echo "make lint | types | unit | workflow    parts of make test"
 	@echo "make test-vllm   set up vLLM's CPU build beside, test its engine with a real model"
 	@echo "make test-slurm  test the profile on a real SLURM, where one can be started"
+	@echo "make test-storage  test results in an S3 bucket, and pods that work there"
 	@echo "make constraints  pin what pyproject.toml asks for, and write envs/*.yaml"
 
 $(DEMO) $(DEV): $(VENV)/.installed-%: pyproject.toml envs/constraints-cpu.txt
@@ -50,7 +51,7 @@ unit: $(DEV)
 	OMP_NUM_THREADS=1 python -m pytest tests/unit tests/parity --numprocesses $(CORES)
 
 workflow: $(DEV)
-	OMP_NUM_THREADS=1 python -m pytest tests/workflow -m "not slurm" --numprocesses $(CORES)
+	OMP_NUM_THREADS=1 python -m pytest tests/workflow -m "not slurm and not storage" --numprocesses $(CORES)
 
 # vLLM's CPU build wants versions of its own, so it has an environment of its own; a torchvision
 # from the index does not load beside a CPU torch.
@@ -64,6 +65,10 @@ test-vllm:
 # Starts a SLURM of one node: needs root, and munge and slurm-wlm as on Debian; skips without.
 test-slurm: $(DEV)
 	OMP_NUM_THREADS=1 python -m pytest tests/workflow -m slurm
+
+# An S3 service on loopback, and a stand-in for Kubernetes.
+test-storage: $(DEV)
+	OMP_NUM_THREADS=1 python -m pytest tests/workflow -m storage --numprocesses $(CORES)
 
 # Pins stay as they are where they still fit; to renew all, empty the files first. On CPUs the
 # libraries that torch brings for GPUs are left to pip.

@@ -23,6 +23,7 @@ NEEDED = [
 ]
 pytestmark = [
     pytest.mark.skipif(bool(NEEDED), reason=f"no {', '.join(NEEDED)} here: extras `s3` and `dev`"),
+    pytest.mark.storage,
     pytest.mark.timeout(1200),
 ]
 
