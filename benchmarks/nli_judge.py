@@ -18,7 +18,7 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 LABELS = ["contradiction", "entailment", "neutral"]
-EPOCHS, BATCH, RATE = 4, 32, 1e-4
+EPOCHS, BATCH, RATE = 2, 32, 1e-4
 
 
 def pairs(path: Path) -> pd.DataFrame:
