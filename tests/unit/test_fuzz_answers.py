@@ -113,7 +113,12 @@ class Client:
 )  # fmt: skip
 def test_responses_of_any_shape(tmp_path_factory, status, body, headers, kind, limited, packed):
     engine = OpenAIEngine(
-        "m", Sampling(), prompt_kind=kind, base_url="http://localhost:1", attempts=1
+        "m",
+        Sampling(),
+        prompt_kind=kind,
+        base_url="http://localhost:1",
+        attempts=1,
+        patience=0,
     )
     if packed and headers.get("Content-Encoding") == "gzip":
         body = gzip.compress(body)
@@ -183,8 +188,9 @@ CHAT = {"choices": [{"finish_reason": "stop", "message": {"content": '{"answer":
 
 @pytest.mark.parametrize("status", [200, 503])
 def test_mutants_of_responses(status):
-    engine = OpenAIEngine("m", Sampling(), base_url="http://localhost:1", attempts=1)
+    options = {"base_url": "http://localhost:1", "attempts": 1, "patience": 0}
     for number, content in enumerate(mutants(100, 10_000, json.dumps(CHAT).encode())):
+        engine = OpenAIEngine("m", Sampling(), **options)  # a new one: many failures end a run
         request = Request("key", "prompt", 1, CHOICES if number % 2 else None)
         coroutine = engine._complete(Client(status, content, {}), request)
         answer = ends_well(asyncio.run, coroutine, counted="answers: mutants of responses")

@@ -79,6 +79,7 @@ def config(server, **options):
             "base_url": f"http://127.0.0.1:{server.server_address[1]}/v1",
             "api_key_env": "CANARY_KEY",
             "attempts": 2,
+            "patience": 0,
             **options,
         },
     }
@@ -109,7 +110,7 @@ def test_a_key_is_in_no_file_log_or_message(project, server):
     outputs = []
     for mode, status, message in [
         ("refuses", 1, "key refused (HTTP 401; options.api_key_env: CANARY_KEY)"),
-        ("fails", 1, "32 engine_error"),
+        ("fails", 1, "16 requests in a row were given up"),
         ("flaky", 0, ""),
     ]:
         server.mode, server.seen = mode, set()
