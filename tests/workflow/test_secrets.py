@@ -79,7 +79,7 @@ def config(server, **options):
             "base_url": f"http://127.0.0.1:{server.server_address[1]}/v1",
             "api_key_env": "CANARY_KEY",
             "attempts": 2,
-            "patience": 0,
+            "patience": 5,  # seconds: a busy server may drop a connection
             **options,
         },
     }
