@@ -8,7 +8,7 @@ import pandas as pd
 
 from pteb_eval.config import Config
 from pteb_eval.errors import UserError
-from pteb_eval.tables import read_csv
+from pteb_eval.tables import add_verdicts, read_csv, task_title
 from pteb_eval.workflow import Workflow
 
 KEYS = ["generator", "task", "subset", "model"]
@@ -64,8 +64,7 @@ def _results(flow: Workflow, path: Path) -> pd.DataFrame:
     summary, effects = (
         read_csv(flow.layout.table(name), dtype={"subset": str}) for name in ("summary", "effects")
     )
-    verdicts = effects.drop_duplicates(KEYS)[[*KEYS, "verdict"]]
-    rows = summary.merge(verdicts, on=KEYS, how="left")
+    rows = add_verdicts(summary, effects)
     shown = rows[KEYS].copy()
     for name, title in (("original", "original"), ("pteb_mean", "PTEB"), ("pteb_std", "std")):
         shown[title] = [_number(value) for value in rows[name]]
@@ -120,7 +119,7 @@ def _notes_below(flow: Workflow) -> Iterator[str]:
 
 
 def _place(generator: str, task: str, subset: str, generators: int) -> str:
-    name = task if subset == "default" else f"{task} ({subset})"
+    name = task_title(task, subset)
     return f"{name}, {generator}" if generators > 1 else name
 
 

@@ -6,6 +6,11 @@ LONGEST = 1000  # characters
 _BREAK = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
 
 
+def one_line(error: Exception, most: int = 200) -> str:
+    """What a library said, for the inside of a message."""
+    return " ".join(str(error).split())[:most]
+
+
 class UserError(Exception):
     """A mistake that the user can mend: names the file or key, the bad value and what to do.
 

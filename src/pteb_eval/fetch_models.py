@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pteb_eval.errors import UserError
+from pteb_eval.errors import UserError, one_line
 from pteb_eval.hub import advice, offline_unless_reachable
 from pteb_eval.ids import digest
 from pteb_eval.progress import say
@@ -62,7 +62,7 @@ def fetch_generator(settings: dict[str, Any], output: Path) -> None:
     try:
         folder = snapshot_download(name, revision=revision, ignore_patterns=_OTHER_FORMS)
     except Exception as error:  # hub, network and file errors share no base class
-        reason = " ".join(str(error).split())[:200]
+        reason = one_line(error)
         what = f"model {name}" + (f" at revision {revision}" if revision else "")
         raise UserError(
             f"generator {settings['generator']!r}: not fetched ({reason}): {advice(what)}"

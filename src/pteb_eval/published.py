@@ -7,10 +7,10 @@ from typing import Any
 import yaml
 
 from pteb_eval.errors import UserError
+from pteb_eval.resources import resource
 
 AVERAGE = "average"
 """In a data set's place: the mean over the source's own data sets."""
-_FOLDERS = (Path(__file__).parents[2] / "resources", Path("resources"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def published(kind: str, path: Path | None = None) -> list[Published]:
     Raises:
         UserError: if there is no such file, or it holds something else.
     """
-    path = path or _file()
+    path = path or resource("published.yaml")
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
         found = [_entry(entry, content["sources"]) for entry in content["published"]]
@@ -72,10 +72,3 @@ def _entry(entry: dict[str, Any], sources: dict[str, str]) -> Published:
     }
     models = frozenset(folded(name) for name in entry["models"])
     return Published(entry["kind"], entry["name"], models, figures)
-
-
-def _file() -> Path:
-    for folder in _FOLDERS:
-        if (folder / "published.yaml").is_file():
-            return folder / "published.yaml"
-    raise UserError("no resources/published.yaml here: run this in the folder of the repository")

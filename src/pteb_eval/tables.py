@@ -13,6 +13,8 @@ from pteb_eval.errors import UserError
 from pteb_eval.latex import latex_table
 from pteb_eval.store import write_text
 
+CELL = ["generator", "model", "task", "subset"]
+"""What a row of the tables `summary` and `effects` is about."""
 _CHECKSUM = "\n<!-- SHA-256 of {name}: {digest} -->\n"  # in the Markdown file, where it is not seen
 
 
@@ -81,6 +83,17 @@ def rounded(frame: pd.DataFrame, hundredfold: tuple[str, ...] = ()) -> pd.DataFr
         else:
             shown[name] = ["" if pd.isna(value) else str(value) for value in column]
     return shown
+
+
+def add_verdicts(summary: pd.DataFrame, effects: pd.DataFrame) -> pd.DataFrame:
+    """Rows of `summary` with `verdict` and `p_adjusted` of `effects`, NaN where untested."""
+    verdicts = effects.drop_duplicates(CELL)[[*CELL, "verdict", "p_adjusted"]]
+    return summary.merge(verdicts, on=CELL, how="left")
+
+
+def task_title(task: str, subset: str) -> str:
+    """A task's name, with its subset if it has several."""
+    return str(task) if subset == "default" else f"{task} ({subset})"
 
 
 def bold_best(texts: Sequence[str], values: Sequence[float], *, largest: bool = True) -> list[str]:

@@ -74,7 +74,8 @@ def test_paper_table_marks_tests_and_the_best_of_each_task():
         original=[0.5, 0.7, 0.70001, 0.2],
         pteb_mean=[0.6, 0.4, 0.5, float("nan")],
     )
-    lines = paper_summary(summary, summary.assign(verdict=verdicts)).splitlines()
+    effects = summary.assign(verdict=verdicts, p_adjusted=0.01)
+    lines = paper_summary(summary, effects).splitlines()
     rows = [line.split(" & ") for line in lines if " & " in line][1:]
     assert [row[1] for row in rows] == ["a", "b", "c", "a"]
     best = r"\textbf{70.00}"

@@ -15,6 +15,7 @@ from pteb_eval.embed.bag_of_tokens import BagOfTokens
 from pteb_eval.embed.packaged import PACKAGES, load_packaged, packaged_revision
 from pteb_eval.errors import UserError
 from pteb_eval.hub import advice, is_offline
+from pteb_eval.ids import file_sha256
 
 _PROBE = "pteb probe"
 
@@ -268,9 +269,7 @@ def folder_digest(folder: Path) -> str:
     """SHA-256 over the names and contents of a folder's files, 64 hexadecimal digits."""
     total = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        with path.open("rb") as file:
-            content = hashlib.file_digest(file, "sha256").hexdigest()
-        total.update(f"{path.relative_to(folder).as_posix()} {content}\n".encode())
+        total.update(f"{path.relative_to(folder).as_posix()} {file_sha256(path)}\n".encode())
     return total.hexdigest()
 
 

@@ -6,18 +6,17 @@ Imported while configurations are parsed, so nothing heavy is imported here.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import yaml
 
 from pteb_eval.errors import UserError
 from pteb_eval.ids import digest
+from pteb_eval.resources import resource
 
 LEVELS = ("utterance", "speaker", "society")
 GROUPS = ("P-IMP", "P-PRE", "P-R&D")
 DEFAULT_DATASETS = ("pub", "pstance", "sbic")
-_FOLDERS = (Path(__file__).parents[3] / "resources", Path("resources"))
 
 
 @dataclass(frozen=True)
@@ -89,21 +88,10 @@ class Entry:
         return digest([self.part, self.dataset.labels, self.dataset.prompt, shares])[:16]
 
 
-def resource(name: str) -> Path:
-    """A file of `resources/implicit`.
-
-    Raises:
-        UserError: outside the repository.
-    """
-    for folder in _FOLDERS:
-        if (folder / "implicit" / name).is_file():
-            return folder / "implicit" / name
-    raise UserError(f"no resources/implicit/{name} here: run this in the folder of the repository")
-
-
 @cache
 def _suite() -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load(resource("suite.yaml").read_text(encoding="utf-8"))
+    path = resource("implicit/suite.yaml")
+    found: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     return found
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 
-from pteb_eval.errors import UserError
+from pteb_eval.errors import UserError, one_line
 from pteb_eval.ids import digest
 from pteb_eval.judge.ratings import HIGHEST, Pair, Rating
 from pteb_eval.progress import Progress
@@ -112,7 +112,7 @@ def _nli(settings: dict[str, Any]) -> tuple[dict[str, Any], Score]:
     try:
         model = CrossEncoder(name, revision=revision)
     except Exception as error:  # hub, network and file errors share no base class
-        reason = " ".join(str(error).split())[:200]
+        reason = one_line(error)
         raise UserError(
             f"judge model {name!r}: cannot be loaded ({reason}): give the folder of a "
             "cross-encoder, or fetch it where there is a network (`fetch_all`)"

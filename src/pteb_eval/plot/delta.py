@@ -19,6 +19,7 @@ from pteb_eval.plot.panels import (
     text_width,
     widest,
 )
+from pteb_eval.tables import add_verdicts
 
 CELL = 0.105
 """Inches: a narrower cell has no room for the name of its column."""
@@ -41,9 +42,7 @@ def delta(summary: pd.DataFrame, effects: pd.DataFrame, width: float, most: floa
         width: of the figure, inches.
         most: height of a page, inches.
     """
-    keys = ["generator", "model", "task", "subset"]
-    tests = effects.loc[effects["task"].isin(summary["task"]), [*keys, "verdict"]]
-    rows = summary.merge(tests.drop_duplicates(keys), on=keys, how="left")
+    rows = add_verdicts(summary, effects)
     rows["found"] = rows["verdict"].isin(("drops", "rises"))
     names = {m: fitted(n, 0.45 * width) for m, n in short_names(rows["model"]).items()}
     left = widest(names.values()) + 0.08

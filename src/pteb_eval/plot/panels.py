@@ -12,6 +12,8 @@ from typing import Any
 
 import pandas as pd
 
+from pteb_eval.tables import task_title
+
 WIDE, NARROW = 6.3, 3.03
 """Inches: the text of a two-column page and one of its columns, as in the ACL's style."""
 PAGE = 8.9
@@ -96,8 +98,7 @@ class Panel:
 
 def heading(task: str, subset: str, generator: str, more: str = "") -> tuple[str, str]:
     """Title of a panel about a task, subset and generator."""
-    name = task if subset == "default" else f"{task} ({subset})"
-    return name, f"reworded by {generator}{more}"
+    return task_title(task, subset), f"reworded by {generator}{more}"
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,7 @@ def run(settings: dict[str, Any], root: Path) -> None:
     mpl.use("agg")
     layout = Layout(root)
 
+    @cache  # each is drawn in two widths, and counted for its caption
     def table(name: str) -> pd.DataFrame:
         return read_csv(layout.table(name), dtype={"subset": str})
 

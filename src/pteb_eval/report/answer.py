@@ -6,8 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from pteb_eval.report.results import percent, points, task_title
+from pteb_eval.report.results import percent, points
 from pteb_eval.statistics.runs import FEWEST_RUNS
+from pteb_eval.tables import task_title
 
 COPIES = 0.1
 """Share of copies from which on Δ is visibly too small."""

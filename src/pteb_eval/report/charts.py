@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from pteb_eval.report import specs
-from pteb_eval.report.results import task_title
 from pteb_eval.statistics.runs import VarianceSplit
+from pteb_eval.tables import task_title
 
 MOST_RUNS = 20
 """Runs up to which widths are drawn, or twice as many as there are."""

@@ -6,7 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-KEYS = ["generator", "model", "task", "subset"]
+from pteb_eval.tables import add_verdicts, task_title
+
 STEPS = 5
 """Shades of the heat map on either side of 0."""
 MARKS = {"drops": "▼", "rises": "▲"}
@@ -14,8 +15,7 @@ MARKS = {"drops": "▼", "rises": "▲"}
 
 def with_verdicts(summary: pd.DataFrame, effects: pd.DataFrame) -> pd.DataFrame:
     """Rows of `summary` with `verdict` and `p_adjusted`; `not tested` where there is none."""
-    verdicts = effects.drop_duplicates(KEYS)[[*KEYS, "verdict", "p_adjusted"]]
-    rows = summary.merge(verdicts, on=KEYS, how="left")
+    rows = add_verdicts(summary, effects)
     return rows.assign(verdict=rows["verdict"].fillna("not tested").map(in_points))
 
 
@@ -46,11 +46,6 @@ def p_value(p: float) -> str:
     if math.isnan(p):
         return ""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def task_title(task: str, subset: str) -> str:
-    """A task's name, with its subset if it has several."""
-    return str(task) if subset == "default" else f"{task} ({subset})"
 
 
 def digits_for(results: pd.DataFrame) -> int:

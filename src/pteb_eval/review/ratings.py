@@ -8,7 +8,7 @@ from pathlib import Path
 from reprlib import repr as shown  # short and shallow, whatever the value
 from typing import Any
 
-from pteb_eval.errors import UserError
+from pteb_eval.errors import UserError, one_line
 from pteb_eval.tasks.files.tables import read_table
 
 FORMAT = "pteb-eval ratings 1"
@@ -86,7 +86,9 @@ def _json_rows(path: Path, raw: bytes) -> Iterable[_Row]:
     try:
         content = json.loads(raw.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        raise UserError(f"{path}: no JSON ({_line(error)}): save it from the page again") from None
+        raise UserError(
+            f"{path}: no JSON ({one_line(error, 120)}): save it from the page again"
+        ) from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise UserError(f"{path}: no ratings: a file of the review page says format {FORMAT!r}")
     ratings = content.get("ratings")
@@ -120,7 +122,3 @@ def _name(value: Any, path: Path) -> str:
     if not name:
         raise UserError(f"{path}: rater {shown(value)} is no name: fill it in")
     return name[:60]
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:120]

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from pteb_eval.latex import latex_table
-from pteb_eval.tables import bold_best
+from pteb_eval.tables import add_verdicts, bold_best
 
 MARKS = {"drops": "*", "rises": "*", "identical": "=", "underpowered": "?", "undefined": "?"}
 """After Δ, by verdict; nothing for `no detectable drop`, ≈ for an equivalence."""
@@ -21,9 +21,7 @@ def paper_summary(summary: pd.DataFrame, effects: pd.DataFrame) -> str:
         summary: the table `summary`.
         effects: the table `effects`, for the verdicts.
     """
-    keys = [*BLOCK, "model"]
-    verdicts = effects.drop_duplicates(keys)[[*keys, "verdict"]]
-    rows = summary.merge(verdicts, on=keys, how="left")
+    rows = add_verdicts(summary, effects)
     parts = []
     for _, part in rows.groupby(BLOCK, sort=False):
         shown = part[[*BLOCK, "metric", "model"]].astype(str)

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pteb_eval.errors import UserError
+from pteb_eval.errors import UserError, one_line
 
 PROVENANCE_KEY = b"pteb_eval"
 _SEAL, _SEAL_SIZE = b"pteb-eval footer", 16 + 32  # the word, then the footer's SHA-256
@@ -150,9 +150,8 @@ def _damage(path: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise UserError(f"{path}: no such file: run the step that makes it first") from None
     except (OSError, pa.ArrowException) as error:
-        line = " ".join(str(error).split())[:200]
         raise UserError(
-            f"{path}: unreadable ({line}): it is damaged; move it away and run again"
+            f"{path}: unreadable ({one_line(error)}): it is damaged; move it away and run again"
         ) from error
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pteb_eval.errors import UserError
+from pteb_eval.errors import UserError, one_line
 from pteb_eval.store.files import disk_errors, read_checked, write_table
 
 KEY = "key"
@@ -95,9 +95,9 @@ class ShardStore:
         try:
             table = read_checked(path, columns)
         except (OSError, pa.ArrowException) as error:
-            line = " ".join(str(error).split())[:200]
             raise UserError(
-                f"{path}: unreadable cache shard ({line}): move it away to make its rows again"
+                f"{path}: unreadable cache shard ({one_line(error)}): move it away to make its "
+                "rows again"
             ) from error
         return table.cast(pa.schema([self.schema.field(name) for name in columns]))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from reprlib import repr as shown  # short and shallow, whatever the value
 from typing import Any, Literal
 
-from pteb_eval.errors import UserError
+from pteb_eval.errors import UserError, one_line
 
 QUOTING: dict[str, Literal[0, 3]] = {"minimal": csv.QUOTE_MINIMAL, "none": csv.QUOTE_NONE}
 _HALF, _HALVES = re.compile(r"\\u[dD][89a-fA-F]"), re.compile("[\ud800-\udfff]")
@@ -278,8 +278,8 @@ def _read_parquet(path: Path, raw: bytes, settings: Mapping[str, Any]) -> _Cells
         names = table.column_names
         rows = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
     except (OSError, pa.ArrowException, ValueError, OverflowError) as error:
-        line = " ".join(str(error).split())[:200]  # of damage, or of values beyond Python's types
-        raise UserError(f"{path}: not a Parquet file ({line})") from None
+        # Of damage, or of values beyond Python's types.
+        raise UserError(f"{path}: not a Parquet file ({one_line(error)})") from None
     return names, rows, [f"row {number}" for number in range(1, len(rows) + 1)]
 
 
